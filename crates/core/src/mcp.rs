@@ -58,19 +58,19 @@ pub fn hear(line: &[u8]) -> Heard {
     }
     let message = match serde_json::from_slice::<Value>(line) {
         Ok(Value::Object(message)) => message,
-        Ok(_) => return refused("a message is one JSON object"),
+        Ok(_) => return refused("a message must be one JSON object"),
         Err(error) => return Heard::Refused(refusal(&Value::Null, NOT_JSON, &error.to_string())),
     };
     let Some(method) = message.get("method") else {
         // We ask nothing, so an answer is to somebody else's question.
         let is_answer = message.contains_key("result") || message.contains_key("error");
-        return if is_answer { Heard::Nothing } else { refused("it names no method") };
+        return if is_answer { Heard::Nothing } else { refused("the message has no `method`") };
     };
     let id = match message.get("id") {
         // Of what clients tell without a question, nothing concerns us.
         None => return Heard::Nothing,
         Some(id @ (Value::String(_) | Value::Number(_))) => id.clone(),
-        Some(_) => return refused("an id is a text or a number"),
+        Some(_) => return refused("an id must be a string or a number"),
     };
     let params = message.get("params").unwrap_or(&Value::Null);
     let version = params.pointer("/_meta").and_then(|meta| meta.get(VERSION)).and_then(Value::as_str);
@@ -84,7 +84,7 @@ pub fn hear(line: &[u8]) -> Heard {
     let wish = match (method, version) {
         ("initialize", _) => Wish::Introduction { version: spoken(params["protocolVersion"].as_str()) },
         (_, Some(version)) if !versions().contains(&version) => {
-            let mut no = request.refusal(NOT_SPOKEN, "this version of the protocol is not spoken here");
+            let mut no = request.refusal(NOT_SPOKEN, "this protocol version is not supported");
             no["error"]["data"] = json!({ "requested": version, "supported": versions() });
             return Heard::Refused(no);
         }
@@ -95,7 +95,7 @@ pub fn hear(line: &[u8]) -> Heard {
             let arguments = match &params["arguments"] {
                 Value::Null => Map::new(),
                 Value::Object(arguments) => arguments.clone(),
-                _ => return Heard::Refused(request.refusal(BAD_PARAMS, "arguments are an object")),
+                _ => return Heard::Refused(request.refusal(BAD_PARAMS, "`arguments` must be an object")),
             };
             Wish::Call { tool: params["name"].as_str().unwrap_or_default().to_owned(), arguments }
         }

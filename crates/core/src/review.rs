@@ -16,7 +16,7 @@ const MOST: usize = 100;
 /// How findings are told. Who prints these lines has told none.
 const EXAMPLES: [&str; 3] = [
     "CRITICAL: what is broken or lost, and where",
-    "MAJOR: what has to be mended before this is used, and where",
+    "MAJOR: what has to be fixed before this is used, and where",
     "MINOR: what could be better",
 ];
 
@@ -24,12 +24,7 @@ const EXAMPLES: [&str; 3] = [
 pub fn ending() -> String {
     let [critical, major, minor] = EXAMPLES;
     format!(
-        "- End with your findings, one to a line, worst first:\n\n\
-        FINDINGS:\n\
-        - {critical}\n\
-        - {major}\n\
-        - {minor}\n\n\
-        - Or, if there is none, with the line `FINDINGS: none`.\n"
+        "- End with your findings, one per line, worst first:\n\nFINDINGS:\n- {critical}\n- {major}\n- {minor}\n\n- Or, if there are none, with the line `FINDINGS: none`.\n"
     )
 }
 
@@ -87,7 +82,7 @@ pub fn findings(output: &str, ask: &str) -> Option<Vec<Finding>> {
     }
     if failed && found.as_ref().is_none_or(Vec::is_empty) {
         // Whoever speaks of gaps has found some, also where nobody can say how bad they are.
-        let unnamed = || vec!["it says that there are gaps, and names none"];
+        let unnamed = || vec!["it says that there are gaps but does not name any"];
         let gaps = if items.is_empty() { unnamed() } else { items };
         let gap = |text: &str| Finding { weight: Weight::Major, text: text.to_owned() };
         found = Some(gaps.into_iter().map(gap).collect());

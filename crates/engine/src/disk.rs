@@ -71,7 +71,7 @@ pub fn write_below(root: &Utf8Path, path: &Utf8Path, bytes: &[u8]) -> io::Result
         folder.push(part);
         match std::fs::symlink_metadata(&folder) {
             Ok(found) if found.is_dir() => {}
-            Ok(_) => return Err(io::Error::other(format!("{folder} is no folder"))),
+            Ok(_) => return Err(io::Error::other(format!("{folder} is not a folder"))),
             Err(_) => std::fs::create_dir(&folder)?,
         }
     }
@@ -82,7 +82,7 @@ pub fn write_below(root: &Utf8Path, path: &Utf8Path, bytes: &[u8]) -> io::Result
 /// What a file holds, if it is one: a pipe of that name could be read for ever.
 pub fn read_plain(path: &Utf8Path) -> io::Result<Vec<u8>> {
     if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::other(format!("{path} is no file")));
+        return Err(io::Error::other(format!("{path} is not a file")));
     }
     std::fs::read(path)
 }

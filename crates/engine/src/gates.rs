@@ -65,13 +65,13 @@ impl Whole<'_> {
 
     fn why_stale(&self, gate: &Task, tree: &Oid) -> Option<String> {
         let Some(seen) = self.seen(gate) else {
-            return Some("nobody knows which state of the project it has passed on".to_owned());
+            return Some("the state of the project that it passed on is unknown".to_owned());
         };
         let changed = self.changed(&seen, tree);
         if changed.is_empty() {
             return match gate.held_on() {
                 Some(_) => None,
-                None => Some("it passed before it was known on which state of the project".to_owned()),
+                None => Some("it passed before Piton recorded the state of the project".to_owned()),
             };
         }
         let mut reason =
@@ -102,7 +102,7 @@ impl Whole<'_> {
         match self.repo.diff_names(seen, tree) {
             Ok(files) => files.into_iter().filter(is_work).collect(),
             // Nobody has that tree any more.
-            Err(_) => vec!["files that nobody can compare any more".to_owned()],
+            Err(_) => vec!["files that can no longer be compared".to_owned()],
         }
     }
 }

@@ -293,7 +293,7 @@ mod tests {
             assert_eq!(place(&ours, name), dir.join(name));
             std::fs::create_dir_all(dir.join(name)).unwrap();
         }
-        assert_eq!(place(&theirs, "T1"), dir.join("T1-theirs-1"), "the folder is another run's");
+        assert_eq!(place(&theirs, "T1"), dir.join("T1-theirs-1"), "the folder belongs to another run");
         // A worktree that was taken over is not given back by a look at it, nor are those beside it.
         project.give_worktree(&dir.join("T2"), &theirs).unwrap();
         assert_eq!(place(&theirs, "T2"), dir.join("T2"));

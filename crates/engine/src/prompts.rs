@@ -61,7 +61,7 @@ fn read(name: &str, path: &Utf8Path) -> Result<String, NoPrompts> {
     };
     let data = fs::metadata(path).map_err(failed)?;
     if !data.is_file() {
-        return Err(wrong("it is no file"));
+        return Err(wrong("it is not a file"));
     }
     if data.len() > LONGEST {
         return Err(wrong("it is longer than 64 KiB"));

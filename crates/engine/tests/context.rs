@@ -210,7 +210,7 @@ fn results_become_a_commit_on_the_target_and_in_its_checkout() {
     let update = shop.settled();
     assert_eq!(update.commit, Some(shop.tip()));
     assert_eq!((update.endpoints, update.models), (vec!["GET /carts".to_owned()], vec!["Cart".to_owned()]));
-    assert_eq!(update.warnings, ["PROJECT.md:5: `current-HEAD` is no commit, so the last one is unknown"]);
+    assert_eq!(update.warnings, ["PROJECT.md:5: `current-HEAD` is not a commit, so the last one is unknown"]);
     assert_eq!(shop.git("rev-parse main^"), before.as_str());
     assert_eq!(shop.git("status --porcelain"), "");
     let text = fs::read_to_string(shop.root.join(FILE)).unwrap();

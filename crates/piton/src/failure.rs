@@ -85,7 +85,7 @@ impl From<GitError> for Failure {
             }
             GitError::Missing { .. } => failure
                 .hint("see https://git-scm.com/downloads, then the same command again")
-                .hint("Piton tells by git what changed, also in a project that has no repository"),
+                .hint("Piton uses git to see what changed, even in a project without a repository"),
             GitError::NotARepository { .. } => {
                 failure.hint("git init && git commit --allow-empty -m 'First commit'")
             }

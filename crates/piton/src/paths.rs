@@ -7,7 +7,7 @@ use piton_engine::disk;
 use crate::failure::{Failure, Outcome};
 
 pub(crate) fn here() -> Outcome<Utf8PathBuf> {
-    let here = std::env::current_dir().map_err(Failure::io("cannot tell the current folder"))?;
+    let here = std::env::current_dir().map_err(Failure::io("cannot find the current folder"))?;
     Utf8PathBuf::from_path_buf(here).map_err(|path| Failure::new(format!("{} is not UTF-8", path.display())))
 }
 

@@ -91,14 +91,14 @@ fn agents(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
     let logins = logged_out(&askable.iter().map(|(_, agent)| *agent).collect::<Vec<_>>())?;
     for ((name, agent), login) in askable.into_iter().zip(logins) {
         if let Some(login) = agent::login_unseen(agent, start.root) {
-            let failure = Failure::new(format!("nothing here tells that the agent `{name}` is logged in"));
+            let failure = Failure::new(format!("there is no sign that the agent `{name}` is logged in"));
             let failure = failure.hint(format!("{login}   logs it in"));
             let failure = failure.hint(format!("piton agents test {}   asks it", shell_word(name)));
             findings.push(Finding { kind: "agent_login_unseen", failure, stops: false });
         }
         let Some(login) = login else { continue };
         let (failure, stands_in) = match &agent.fallback {
-            Some(other) => (format!("the agent `{name}` is not logged in: `{other}` stands in"), true),
+            Some(other) => (format!("the agent `{name}` is not logged in: `{other}` stands in for it"), true),
             None => (format!("the agent `{name}` cannot work: its client is not logged in"), false),
         };
         let failure = Failure::new(failure).hint(login);
@@ -159,7 +159,7 @@ fn programs(plan: &Plan, start: Start<'_>) -> Vec<Finding> {
     let found = missing.into_iter().map(|(program, (line, tasks))| {
         let what = format!("there is no program `{program}`, which {} needs", needed_by(&tasks, system));
         let why = if is_final {
-            "; agents cannot install it, since they write in their worktrees alone"
+            "; agents cannot install it, because they can only write in their worktrees"
         } else {
             ""
         };

@@ -45,9 +45,9 @@ const USUAL: &str = if cfg!(target_os = "macos") {
 const SETTINGS: &str = "gemini.json";
 
 /// A limit that nobody keeps is not passed over: somebody relies on it.
-const NO_TURNS: &str = "`max_turns` cannot be kept here: gemini takes settings from outside of its home only if they and \
-                        all folders above are root's and nobody else may write to them, and Piton adds to those of the \
-                        machine only if they hold no secret";
+const NO_TURNS: &str = "`max_turns` has no effect here: gemini takes settings from outside of its home only if root owns \
+                        them and all folders above and nobody else may write to them, and Piton adds to the settings of \
+                        the machine only if they hold no secret";
 
 impl Client for Gemini {
     fn name(&self) -> &'static str {

@@ -94,7 +94,7 @@ fn a_branch_that_began_at_the_tip_was_not_merged_by_that() {
     assert_eq!(history.merged(&oid(2)), Some(1));
     assert_eq!(history.merged(&oid(1)), None);
     assert_eq!(history.merged(&oid(3)), None);
-    assert_eq!(history.merged(&oid(9)), None, "it is not there at all");
+    assert_eq!(history.merged(&oid(9)), None, "it does not exist at all");
 }
 
 fn change(steps: Vec<Digest>, later: Vec<Oid>, changes: HashMap<Oid, Digest>) -> Change {

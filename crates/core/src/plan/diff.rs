@@ -38,7 +38,7 @@ impl Changed {
         self.fields.iter().zip(&self.details).map(|(&field, detail)| {
             let how =
                 detail.strip_prefix(field).and_then(|rest| rest.strip_prefix(':')).unwrap_or(detail).trim();
-            (field, if how.is_empty() { "says something else" } else { how })
+            (field, if how.is_empty() { "differs" } else { how })
         })
     }
 }

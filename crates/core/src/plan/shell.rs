@@ -13,7 +13,7 @@ pub enum Hides {
 }
 
 /// How to write a pipe whose last command stops reading before the end.
-pub const READ_TO_THE_END: &str = "let the last command read to the end, such as `grep x > /dev/null` for `grep -q x`, or say `pipefail = false`";
+pub const READ_TO_THE_END: &str = "let the last command read to the end, such as `grep x > /dev/null` for `grep -q x`, or set `pipefail = false`";
 
 /// Whether a failure in a line may be hidden by a pipe: there is one, or a script that is read into the same shell may
 /// have one.

@@ -99,8 +99,7 @@ impl Failure {
                  the line\n{already}"
             ),
             Ending::NoWhy => format!(
-                "The last try said that everything was already so, and not why. Do the task, or say why: end with the \
-                 line\n{already}"
+                "The last try said that nothing had to change, but not why. Do the task, or say why: end with the line\n{already}"
             ),
             Ending::Asked if self.reason.contains(ALSO_ASKED) => {
                 "The last try ended with a question. Decide it yourself, and fix what the checks report."

@@ -175,7 +175,7 @@ impl Prompts {
             let whole = [word.as_str(), word.split('.').next().unwrap_or_default()];
             let span = whole.into_iter().find_map(|part| Some((text.find(part)?, part.len())));
             let span = span.map_or(0..0, |(start, length)| start..start + length);
-            let problem = Diagnostic::error(span, format!("nothing is called `{word}`"));
+            let problem = Diagnostic::error(span, format!("unknown name `{word}`"));
             let problem = match nearest(&word, known.iter().copied()) {
                 Some(meant) => problem.help(format!("did you mean `{meant}`?")),
                 None => problem.help(format!("there are {}", known.join(", "))),

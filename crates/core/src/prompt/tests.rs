@@ -252,9 +252,9 @@ fn a_broken_template_is_found_when_it_is_read() {
     ];
     insta::assert_snapshot!(all.join("\n"), @r"
     the prompt template `worker` is wrong at line 2: syntax error: unexpected end of input, expected end of block
-    the prompt template `worker` is wrong at line 2: nothing is called `task.titel` (did you mean `task.title`?)
+    the prompt template `worker` is wrong at line 2: unknown name `task.titel` (did you mean `task.title`?)
     the prompt template `task` is wrong at line 3: undefined value: `task.criteria[7]` is undefined
-    the prompt template `reviewer` is wrong at line 1: nothing is called `task.id` (there are ask, ending)
+    the prompt template `reviewer` is wrong at line 1: unknown name `task.id` (there are ask, ending)
     the prompt template `mend` is wrong at line 1: engine ran out of fuel
     the prompt template `worker` is wrong at line 1: unknown filter: filter shout is unknown
     the prompt template `debugger` is wrong at line 1: invalid operation: recursion limit exceeded
@@ -300,7 +300,7 @@ fn each_end_has_an_order_and_a_conflict_is_never_lost() {
     The last try changed no file and ended with a question. Decide it yourself and do the task. Only if a person has to decide, end with the line
     The last try ended with a question. Decide it yourself, and fix what the checks report.
     The last try ended with a question that needs no person. Do the task, with this answer:
-    The last try said that everything was already so, and not why. Do the task, or say why: end with the line
+    The last try said that nothing had to change, but not why. Do the task, or say why: end with the line
     The last try was ended because it had not finished after 30m. You have as long. Look at what it left, do the rest, and run nothing that does not end by itself.
     The last try was ended because it said nothing for 10m. Run nothing that waits for input or does not end by itself.
     Fix this first.

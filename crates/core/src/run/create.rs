@@ -12,7 +12,7 @@ use crate::plan::{Check, Graph, Plan, Settings, TaskId, TaskSpec};
 pub(super) fn create(new: &NewRun) -> Result<Vec<Event>, Stop> {
     let plan = &new.plan;
     if plan.tasks.is_empty() {
-        return Err(Refusal::because("a plan without tasks is never complete"));
+        return Err(Refusal::because("the plan has no tasks"));
     }
     let places = places(plan)?;
     let created = Event::RunCreated {
@@ -37,10 +37,10 @@ pub(super) fn create(new: &NewRun) -> Result<Vec<Event>, Stop> {
 /// Take the plan as it is now, task by task. No engine may be at work meanwhile.
 pub(super) fn replan(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>, Stop> {
     if run.engine.is_some() {
-        return Err(Refusal::hinted("an engine works on this run", "`piton stop` stops it first"));
+        return Err(Refusal::hinted("an engine is working on this run", "`piton stop` stops it"));
     }
     if plan.tasks.is_empty() {
-        return Err(Refusal::because("a plan without tasks is never complete"));
+        return Err(Refusal::because("the plan has no tasks"));
     }
     let places = places(plan)?;
     let mut gone: BTreeMap<&TaskId, &Task> =
@@ -62,8 +62,8 @@ pub(super) fn replan(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
     }
     if let Some(task) = gone.values().find(|task| task.decided == Status::Merging) {
         return Err(Refusal::hinted(
-            format!("{} is landing at this moment and cannot be removed", task.id),
-            "`piton run` with the plan as it was finishes the landing",
+            format!("{} is landing now and cannot be removed", task.id),
+            "`piton run` with the previous plan finishes the landing",
         ));
     }
     events.extend(gone.into_keys().map(|id| Event::TaskRemoved { task: id.clone() }));
@@ -129,8 +129,8 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
     }
     if old.hash() != run.plan_hash {
         return Err(Refusal::hinted(
-            "the plan differs from the run's in more than new tasks",
-            "`piton run PLAN` shows what differs, and how to go on",
+            "the plan changes more than it adds",
+            "`piton run PLAN` shows the changes and how to continue",
         ));
     }
     let form = run.settings.form.grown(&plan.settings.form);

@@ -62,16 +62,19 @@ fn door(run: &Run, agent: &str, task: Option<&TaskId>, now: Timestamp) -> Door {
     let mut first = None;
     for (name, outage) in concerning(run, agent) {
         let Some(until) = outage.until else {
-            return Door::Closed(format!("{name} does not let `{}` in: {}", outage.agent, outage.reason));
+            return Door::Closed(format!(
+                "{name} rejects the login of `{}`: {}",
+                outage.agent, outage.reason
+            ));
         };
         if is_future(until, now, LONGEST_LIMIT) {
-            return Door::Closed(format!("a usage limit of {name} holds until {until}"));
+            return Door::Closed(format!("the usage limit of {name} lasts until {until}"));
         }
         match &outage.probe {
             None => first = first.or(Some(name)),
             Some(probe) if task == Some(&probe.task) => {}
             Some(probe) if is_future(probe.began.plus(PROBE), now, PROBE) => {
-                let why = format!("one agent looks first whether the usage limit of {name} is over");
+                let why = format!("one agent first tests whether the usage limit of {name} is over");
                 return Door::Closed(why);
             }
             Some(_) => {}
@@ -149,7 +152,7 @@ fn needed<'r>(run: &'r Run, task: &'r Task, now: Timestamp) -> Result<Vec<&'r st
     // Whether it is to blame itself is about to be known.
     let is_asked = |(_, overload): &(&String, &Overload)| !overload.is_parked && overload.task == task.id;
     if let Some((provider, _)) = run.overloads.iter().find(is_asked) {
-        return Err(format!("{provider} is asked first whether it answers"));
+        return Err(format!("Piton first tests whether {provider} answers"));
     }
     let who = match task.progress.recheck {
         // It may be done already, and nobody be needed.

@@ -56,8 +56,8 @@ pub(super) fn changed(
     let has_work = task.is_engines() || task.progress.recheck;
     if is_another && task.decided == Status::Merging {
         return Err(Refusal::hinted(
-            format!("{} is landing at this moment and cannot become another task", task.id),
-            "`piton run` with the plan as it was finishes the landing",
+            format!("{} is landing now and cannot become another task", task.id),
+            "`piton run` with the previous plan finishes the landing",
         ));
     }
     let is_new = |check: &Check| !task.judges.contains(&check.digest());

@@ -51,10 +51,10 @@ impl Revision {
     pub(super) fn follow(&self, state: &State, run: &Run) -> Result<Vec<Event>, Stop> {
         let Revision { plan, from, .. } = self;
         if *from != run.plan_hash {
-            return Err(Refusal::stale("the run has followed another plan since"));
+            return Err(Refusal::stale("the run has adopted another plan since"));
         }
         if plan.tasks.is_empty() {
-            return Err(Refusal::because("a plan without tasks is never complete"));
+            return Err(Refusal::because("the plan has no tasks"));
         }
         self.keeps_agent(run)?;
         let adopted = adopt(run, plan, self.session.as_ref());

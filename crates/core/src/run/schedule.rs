@@ -82,7 +82,7 @@ impl Gate {
             return Gate::Closed("the run is being stopped".to_owned());
         }
         if run.dead > 0 && run.settings.exhausted == Exhausted::Stop {
-            return Gate::Closed("a task was given up, and the plan says to stop then".to_owned());
+            return Gate::Closed("a task was abandoned, and the plan says to stop then".to_owned());
         }
         if run.streak >= Settings::TRANSIENT_STREAK {
             return Gate::Closed(format!("{} tries in a row failed before any work was done", run.streak));

@@ -85,7 +85,7 @@ fn told(verdict: &Verdict) -> String {
         Verdict::Pass => "passed".to_owned(),
         Verdict::Fail { exit } => format!("failed with exit status {exit}"),
         Verdict::Noticed { reason } => format!("noticed: {reason}"),
-        Verdict::Rejected { reason } => format!("found what has to be mended ({reason})"),
+        Verdict::Rejected { reason } => format!("found problems ({reason})"),
         Verdict::Broken { reason } | Verdict::Impossible { reason } => format!("did not judge: {reason}"),
     }
 }

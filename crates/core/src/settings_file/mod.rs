@@ -58,7 +58,7 @@ pub fn put(
             None => Ok(style.insert(node, Some(name), value)),
         },
         None => {
-            let items = node.items().ok_or_else(|| Unfit(format!("{} is no list", below.join("."))))?;
+            let items = node.items().ok_or_else(|| Unfit(format!("{} is not a list", below.join("."))))?;
             match items.iter().find(|item| is_ours(&item.value())) {
                 Some(found) => Ok(style.replace(found, value)),
                 None => Ok(style.insert(node, None, value)),
@@ -196,8 +196,9 @@ fn read(text: &str) -> Result<(Node, Relaxed), Unfit> {
 
 /// What an object has under a name, whatever it is.
 fn field<'n>(node: &'n Node, name: &str) -> Result<Option<&'n Node>, Unfit> {
-    let entries =
-        node.entries().ok_or_else(|| Unfit(format!("there is {} where `{name}` goes", node.name())))?;
+    let entries = node
+        .entries()
+        .ok_or_else(|| Unfit(format!("expected an object with `{name}`, found {}", node.name())))?;
     Ok(entries.iter().find(|(known, _)| known == name).map(|(_, node)| node))
 }
 
@@ -405,7 +406,7 @@ mod tests {
         for (text, why) in [
             ("[1]", "it holds a list, not an object"),
             ("{ /* so\n}", "line 1: "),
-            ("{\"mcpServers\": 5}", "there is a number where `piton` goes"),
+            ("{\"mcpServers\": 5}", "expected an object with `piton`, found a number"),
             ("{\"a\": 1, \"a\": 2}", "line 1: "),
             ("{", "line 1: the file breaks off in the middle"),
         ] {

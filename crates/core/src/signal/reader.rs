@@ -63,7 +63,7 @@ pub fn heard(output: Output<'_>, task: &TaskId, now: Timestamp) -> Heard {
     for found in found(output) {
         let Some((signal, oddity)) = read(&found.body, task, now) else {
             if found.form.is_tagged() {
-                heard.notes.push(format!("`{}` is no signal for {task}", shown(&found.body)));
+                heard.notes.push(format!("`{}` is not a signal for {task}", shown(&found.body)));
             }
             continue;
         };
@@ -74,7 +74,7 @@ pub fn heard(output: Output<'_>, task: &TaskId, now: Timestamp) -> Heard {
             }
             continue;
         }
-        let told = |odd: &str| format!("`{}` was taken for a signal, although it {odd}", shown(&found.body));
+        let told = |odd: &str| format!("`{}` was read as a signal, although it {odd}", shown(&found.body));
         heard.notes.extend(odd.into_iter().map(told));
         heard.signal = Some(signal);
         done |= heard.claims_done();
@@ -89,8 +89,7 @@ pub fn heard(output: Output<'_>, task: &TaskId, now: Timestamp) -> Heard {
     heard
 }
 
-const NOT_TAKEN: &str = "was not taken for a signal: a signal stands alone in a line of its own, at the end, and not in \
-                         code, a quote, a list or a diff";
+const NOT_TAKEN: &str = "was not read as a signal: a signal must be alone on its line, at the end, and not in code, a quote, a list or a diff";
 
 /// Something that may be a signal.
 struct Found {
@@ -143,8 +142,8 @@ impl Form {
             Form::Code => Some("is written as code"),
             Form::TaggedField => Some("is in a field"),
             Form::Field => Some("is a field and not in signal tags"),
-            Form::Behind => Some("stands behind other words"),
-            Form::Doubtful => Some("may stand in code of which the beginning was cut off"),
+            Form::Behind => Some("follows other words on its line"),
+            Form::Doubtful => Some("may be in code whose beginning was cut off"),
         }
     }
 }
@@ -384,8 +383,8 @@ fn read(body: &str, unit: &TaskId, now: Timestamp) -> Option<(Signal, Option<&'s
         "PRELIMINARY_DONE" if plain => Signal::PreliminaryDone,
         "GAPS_FOUND" => Signal::GapsFound,
         "BLOCKED" if reason.is_none() => Signal::Blocked(String::new()),
-        "DONE" if plain => return Some((Signal::Done, Some("names no unit"))),
-        "ALREADY" => return Some((Signal::Already(told), Some("names no unit"))),
+        "DONE" if plain => return Some((Signal::Done, Some("does not name a unit"))),
+        "ALREADY" => return Some((Signal::Already(told), Some("does not name a unit"))),
         other => {
             if let Some(signal) = reason.as_deref().and_then(|reason| with_reason(other, reason, now)) {
                 return Some((signal, cased));
@@ -401,7 +400,7 @@ fn read(body: &str, unit: &TaskId, now: Timestamp) -> Option<(Signal, Option<&'s
                 return Some((signal, (end != end.to_ascii_uppercase()).then_some("is not in capitals")));
             }
             let same = id.eq_ignore_ascii_case(unit.as_str());
-            return same.then_some((signal, Some("spells the unit in another way")));
+            return same.then_some((signal, Some("spells the unit differently")));
         }
     };
     Some((signal, cased))

@@ -173,8 +173,8 @@ fn odd_forms_are_understood_and_told() {
         oddly(text, &Signal::Done);
     }
     insta::assert_snapshot!(say("<signal>t1_done").notes.join("\n"), @r"
-    `t1_done` was taken for a signal, although it is not closed
-    `t1_done` was taken for a signal, although it spells the unit in another way
+    `t1_done` was read as a signal, although it is not closed
+    `t1_done` was read as a signal, although it spells the unit differently
     ");
     for text in
         ["**Signal:** T1_DONE\n\nThat is from the log; I go on.", "**Signal:** None", "Signal T1_DONE"]
@@ -452,6 +452,6 @@ fn a_limit_counts_only_in_its_proper_form_as_the_very_last_line() {
 
 #[test]
 fn what_was_not_taken_at_the_end_is_told() {
-    insta::assert_snapshot!(say("- <signal>T1_DONE</signal>").notes.join("\n"), @"`T1_DONE` was not taken for a signal: a signal stands alone in a line of its own, at the end, and not in code, a quote, a list or a diff");
+    insta::assert_snapshot!(say("- <signal>T1_DONE</signal>").notes.join("\n"), @"`T1_DONE` was not read as a signal: a signal must be alone on its line, at the end, and not in code, a quote, a list or a diff");
     assert_eq!(say("- <signal>T1_DONE</signal>\n\nNot yet.").notes, [""; 0]);
 }

@@ -50,7 +50,10 @@ impl Addition {
             if !plan.tasks.iter().any(|task| task.id == *need) {
                 let near = nearest(need.as_str(), plan.tasks.iter().map(|task| task.id.as_str()));
                 let hint = near.map(|near| format!("did you mean {near}?"));
-                return Err(refused(format!("there is no task {need} in the plan to wait for"), hint));
+                return Err(refused(
+                    format!("the task cannot wait for {need}: the plan has no such task"),
+                    hint,
+                ));
             }
         }
         Ok(())
@@ -63,7 +66,7 @@ impl Addition {
 
     pub(super) fn taken(&self) -> Refusal {
         let hint = format!("`piton status {}` shows it; give yours another id", self.id);
-        refused(format!("the plan has another task {} already", self.id), Some(hint))
+        refused(format!("the plan already has another task {}", self.id), Some(hint))
     }
 
     /// The position of the layer that is asked for.
@@ -84,7 +87,7 @@ impl Addition {
     /// plan's own words.
     pub fn is_read_as_meant(&self, grown: &Plan) -> Result<(), Refusal> {
         let Some(spec) = grown.tasks.iter().find(|task| task.id == self.id) else {
-            return Err(refused(format!("{} would not be read back", self.id), None));
+            return Err(refused(format!("{} would not be read back from the changed plan", self.id), None));
         };
         let told = |what: &str| refused(format!("the {what} would be read as something else"), None);
         let TaskSpec { title, group, depends_on, files, checks, .. } = spec;

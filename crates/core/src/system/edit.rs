@@ -146,7 +146,7 @@ pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {
 fn refused(edit: &Edit, file: &str) -> Note {
     let (what, reason) = match &edit.what {
         What::Nonsense { what, why } => (what.clone(), why.clone()),
-        _ => (edit.to_string(), "it is about no task".to_owned()),
+        _ => (edit.to_string(), "it does not belong to a task".to_owned()),
     };
     Note::EditRefused { file: file.to_owned(), edit: what, reason, task: edit.task.clone() }
 }
@@ -161,18 +161,18 @@ impl fmt::Display for Edit {
         }
         match &self.what {
             What::Start => f.write_str("in progress"),
-            What::Retry { .. } => f.write_str("to be tried again"),
-            What::ReportDone { .. } => f.write_str("said to be done"),
+            What::Retry { .. } => f.write_str("retry"),
+            What::ReportDone { .. } => f.write_str("reported done"),
             What::Failed { reason, .. } => write!(f, "failed: {reason}"),
             What::Blocked { reason, .. } => write!(f, "blocked: {reason}"),
             What::Skip => f.write_str("skipped"),
-            What::Raise { attempts } => write!(f, "may have {attempts} attempts"),
+            What::Raise { attempts } => write!(f, "allowed {attempts} attempts"),
             What::Abandon { reason } => write!(f, "abandoned: {reason}"),
             What::Reset => f.write_str("reset"),
             What::Add { task, .. } => write!(f, "added: {}", task.title),
             What::Told { report } => {
                 let hashes: Vec<&str> = report.commits.iter().map(|commit| commit.hash.as_str()).collect();
-                write!(f, "told: {}", format!("{} {}", hashes.join(" "), report.feedback).trim())
+                write!(f, "reported: {}", format!("{} {}", hashes.join(" "), report.feedback).trim())
             }
             What::Noted { text } => write!(f, "noted: {text}"),
             // What they say is told where they are noted.

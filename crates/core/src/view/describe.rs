@@ -30,12 +30,12 @@ pub fn describe(event: &Event) -> Description {
             let onto = target.as_ref().map(|branch| format!(", landing on {branch}")).unwrap_or_default();
             (Tone::Plain, format!("run {run} of the plan {name}{onto}"))
         }
-        Event::PlanAdopted { .. } => (Tone::Plain, "the plan is adopted as it is now".to_owned()),
+        Event::PlanAdopted { .. } => (Tone::Plain, "adopted the plan as it is now".to_owned()),
         Event::SettingsAdopted { changed, .. } if changed.is_empty() => {
-            (Tone::Plain, "the settings are adopted as they are now".to_owned())
+            (Tone::Plain, "adopted the settings as they are now".to_owned())
         }
         Event::SettingsAdopted { changed, .. } => {
-            (Tone::Plain, format!("settings are adopted as they are now: {}", changed.join(", ")))
+            (Tone::Plain, format!("adopted changed settings: {}", changed.join(", ")))
         }
         Event::TaskAdded { spec, .. } => (Tone::Quiet, format!("planned: {}", spec.title)),
         Event::TaskChanged { spec, .. } => (Tone::Quiet, format!("planned again: {}", spec.title)),
@@ -65,22 +65,23 @@ pub fn describe(event: &Event) -> Description {
         },
         Event::HolderBound { process, .. } => (Tone::Quiet, format!("held as long as {process} lives")),
         Event::ClaimWaits { by, files, .. } => {
-            (Tone::Warning, format!("called done by {by}, and waits: {}", waits_for(files)))
+            (Tone::Warning, format!("reported done by {by}, and waits: {}", waits_for(files)))
         }
         Event::Released { reason, .. } => (Tone::Warning, format!("free again: {}", one_line(reason))),
         Event::WorktreeReady { base, .. } => (Tone::Quiet, format!("worktree ready on {}", base.short())),
         Event::AgentEnded { end, took, .. } => match end {
             AgentEnd::Done => (Tone::Quiet, format!("agent says done after {took}")),
-            AgentEnd::Already { reason } => {
-                (Tone::Plain, format!("agent says after {took} that it was already so: {}", one_line(reason)))
-            }
+            AgentEnd::Already { reason } => (
+                Tone::Plain,
+                format!("agent says after {took} that nothing had to change: {}", one_line(reason)),
+            ),
             AgentEnd::Failed { .. } => (Tone::Quiet, format!("agent failed after {took}")),
             AgentEnd::Blocked { .. } => (Tone::Quiet, format!("agent says blocked after {took}")),
             AgentEnd::Transient { .. } => (Tone::Quiet, format!("agent was cut off after {took}")),
             AgentEnd::Limit { until, model, .. } => {
                 (Tone::Warning, format!("usage limit{} until {until}", of_model(model.as_deref())))
             }
-            AgentEnd::Refused { .. } => (Tone::Warning, "its provider does not let the agent in".to_owned()),
+            AgentEnd::Refused { .. } => (Tone::Warning, "its provider rejected the agent's login".to_owned()),
             AgentEnd::Declined { reason } => {
                 (Tone::Warning, format!("the model declined after {took}: {}", one_line(reason)))
             }
@@ -90,21 +91,21 @@ pub fn describe(event: &Event) -> Description {
             AgentEnd::Stopped => (Tone::Quiet, format!("agent stopped after {took}")),
         },
         Event::ReviewerStarted { agent, .. } => {
-            (Tone::Plain, format!("{agent} looks first whether its usage limit is over"))
+            (Tone::Plain, format!("{agent} first tests whether its usage limit is over"))
         }
         Event::ReviewerEnded { agent, end, .. } => match end {
             AgentEnd::Limit { until, model, .. } => {
                 let of = of_model(model.as_deref());
-                (Tone::Warning, format!("{agent} came to no verdict: usage limit{of} until {until}"))
+                (Tone::Warning, format!("{agent} gave no verdict: usage limit{of} until {until}"))
             }
-            AgentEnd::Stopped => (Tone::Plain, format!("{agent} came to no verdict: stopped with the run")),
+            AgentEnd::Stopped => (Tone::Plain, format!("{agent} gave no verdict: stopped with the run")),
             AgentEnd::Blocked { reason }
             | AgentEnd::Transient { reason }
             | AgentEnd::Declined { reason }
             | AgentEnd::Unavailable { reason } => {
-                (Tone::Warning, format!("{agent} came to no verdict: {}", one_line(reason)))
+                (Tone::Warning, format!("{agent} gave no verdict: {}", one_line(reason)))
             }
-            _ => (Tone::Warning, format!("{agent} came to no verdict: its provider does not let it in")),
+            _ => (Tone::Warning, format!("{agent} gave no verdict: its provider rejected its login")),
         },
         Event::ProviderAsked { provider, end: None, .. } => (Tone::Good, format!("{provider} answers again")),
         Event::ProviderAsked { provider, end: Some(end), .. } => match end {
@@ -112,16 +113,16 @@ pub fn describe(event: &Event) -> Description {
                 (Tone::Warning, format!("{provider} answers with a usage limit until {until}"))
             }
             AgentEnd::Refused { reason } => {
-                (Tone::Warning, format!("{provider} answers and lets no agent in: {}", one_line(reason)))
+                (Tone::Warning, format!("{provider} answers but rejects the login: {}", one_line(reason)))
             }
             AgentEnd::Unavailable { reason } | AgentEnd::Transient { reason } => {
-                let asked = "none of its agents starts until it does";
+                let asked = "and its agents do not start until it does";
                 (Tone::Warning, format!("{provider} does not answer, {asked}: {}", one_line(reason)))
             }
             _ => (Tone::Warning, format!("{provider} does not answer")),
         },
         Event::ProviderUnparked { provider, by } => {
-            (Tone::Plain, format!("agents of {provider} may start again, says {by}"))
+            (Tone::Plain, format!("{by} allowed agents of {provider} to start again"))
         }
         Event::WorkCaptured { work, .. } => match &work.commit {
             Some(commit) if work.changed => (Tone::Quiet, format!("work is commit {}", commit.short())),
@@ -151,7 +152,7 @@ pub fn describe(event: &Event) -> Description {
         Event::Completed { proof, .. } => match proof {
             Proof::Landed { commit, .. } => (Tone::Good, format!("landed as {}", commit.short())),
             Proof::Checked { already: Some(reason), .. } => {
-                (Tone::Good, format!("completed, was already so: {}", one_line(reason)))
+                (Tone::Good, format!("completed, nothing had to change: {}", one_line(reason)))
             }
             Proof::Checked { .. } => (Tone::Good, "completed, its checks passed".to_owned()),
             Proof::Work { commits, .. } => match commits.last() {
@@ -170,7 +171,7 @@ pub fn describe(event: &Event) -> Description {
                 if report.note.is_empty() { String::new() } else { format!(": {}", one_line(&report.note)) };
             (Tone::Plain, format!("report by {by}{note}"))
         }
-        Event::Retried { by, .. } => (Tone::Plain, format!("to be tried again, says {by}")),
+        Event::Retried { by, .. } => (Tone::Plain, format!("{by} asked to retry it")),
         Event::Reset { by, .. } => (Tone::Plain, format!("reset by {by}")),
         Event::Skipped { by, reason, .. } => {
             let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason)) };
@@ -190,24 +191,24 @@ pub fn describe(event: &Event) -> Description {
         }
         Event::OutsideSeen { need, done, .. } => match done {
             true => (Tone::Plain, format!("{need}, which it waits for, is completed")),
-            false => (Tone::Warning, format!("{need}, which it waits for, is not completed any more")),
+            false => (Tone::Warning, format!("{need}, which it waits for, is no longer completed")),
         },
         Event::GivenUp { by, reason, .. } => {
             let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason)) };
-            (Tone::Bad, format!("given up by {by}{why}"))
+            (Tone::Bad, format!("abandoned by {by}{why}"))
         }
         Event::Reopened { reason, was, .. } => {
             let why = match reason {
                 Reopening::Content { .. } => "the plan has another task under this id now".to_owned(),
-                Reopening::Checks => "other checks decide about it now".to_owned(),
-                Reopening::Rejudged => "other checks decide about its work now".to_owned(),
+                Reopening::Checks => "its checks have changed".to_owned(),
+                Reopening::Rejudged => "the checks of its work have changed".to_owned(),
                 Reopening::Stale { reason } => one_line(reason).to_owned(),
             };
             let before =
-                if was.is_some() { "completed before, and open again" } else { "to be looked at again" };
+                if was.is_some() { "completed before, and open again" } else { "will be checked again" };
             (Tone::Warning, format!("{before}: {why}"))
         }
-        Event::Raised { by, attempts, .. } => (Tone::Plain, format!("{by} allows {attempts} attempts")),
+        Event::Raised { by, attempts, .. } => (Tone::Plain, format!("{by} allowed {attempts} attempts")),
         Event::Noted { by, note } => match note {
             Note::Guardrail { text } => (Tone::Plain, format!("guardrail by {by}: {}", one_line(text))),
             Note::GuardrailRemoved { text } => {
@@ -219,34 +220,35 @@ pub fn describe(event: &Event) -> Description {
                 let commits = || counted(report.commits.len() as u64, "commit");
                 (
                     Tone::Plain,
-                    format!("told by {by}: {}", said.map_or_else(commits, |text| one_line(text).to_owned())),
+                    format!(
+                        "report by {by}: {}",
+                        said.map_or_else(commits, |text| one_line(text).to_owned())
+                    ),
                 )
             }
             Note::Errors { errors, .. } => {
                 let said: Vec<&str> = errors.iter().map(|error| one_line(&error.message)).collect();
                 (Tone::Plain, format!("errors noted by {by}: {}", said.join("; ")))
             }
-            Note::Carried { file, .. } => (Tone::Quiet, format!("{by} keeps fields of its own in {file}")),
+            Note::Carried { file, .. } => (Tone::Quiet, format!("{file} keeps fields of {by}")),
             Note::Spent { agent, used, estimate, .. } => {
                 (Tone::Quiet, format!("{agent} used {}", super::used_in_all(used.as_ref(), estimate)))
             }
-            Note::Began { began } => (Tone::Quiet, format!("begun at {began}, says {by}")),
+            Note::Began { began } => (Tone::Quiet, format!("{by} reported that it began at {began}")),
             Note::Heard { file, edit, .. } => (Tone::Plain, format!("edited in {file}: {}", one_line(edit))),
             Note::PlanUnreadable { reason } => {
                 let reason = one_line(reason);
                 (
                     Tone::Warning,
-                    format!("the changed plan cannot be read, so the run goes on without it: {reason}"),
+                    format!("the changed plan cannot be read, so the run continues without it: {reason}"),
                 )
             }
             Note::EditRefused { file, edit, reason, .. } => {
-                (Tone::Warning, format!("an edit of {file} was not taken: {}: {reason}", one_line(edit)))
+                (Tone::Warning, format!("rejected an edit of {file}: {}: {reason}", one_line(edit)))
             }
         },
         Event::ContextUpdated { update } => match &update.commit {
-            Some(commit) => {
-                (Tone::Good, format!("the project's description is updated as {}", commit.short()))
-            }
+            Some(commit) => (Tone::Good, format!("updated the project's description as {}", commit.short())),
             None => (Tone::Quiet, format!("the project's description stays as it is: {}", update.skipped)),
         },
         Event::LandingLost { commit, reason, .. } => {
@@ -267,10 +269,10 @@ fn stopped(reason: &StopReason, skipped: u32) -> (Tone, String) {
         StopReason::Ended => (Tone::Bad, "nothing more can be done: some work is not finished".to_owned()),
         StopReason::Person => (Tone::Warning, "stopped on request".to_owned()),
         StopReason::LandingWaits { detail } => {
-            (Tone::Warning, format!("stopped, since landing waits: {detail}"))
+            (Tone::Warning, format!("stopped because landing waits: {detail}"))
         }
         StopReason::PlanChanged { detail } => {
-            (Tone::Bad, format!("stopped, since the plan changed: {}", one_line(detail)))
+            (Tone::Bad, format!("stopped because the plan changed: {}", one_line(detail)))
         }
         StopReason::Elsewhere { detail } | StopReason::Siblings { detail } => {
             (Tone::Warning, format!("stopped: {detail}"))
@@ -288,15 +290,15 @@ fn failed(class: Class, reason: &str, next: &Next) -> (Tone, String) {
         Class::Transient => format!("cut off: {reason}"),
         Class::Limit => format!("limit: {reason}"),
         Class::Defect => format!("needs a person: {reason}"),
-        Class::Stopped => return (Tone::Plain, "parked; it goes on when the run does".to_owned()),
+        Class::Stopped => return (Tone::Plain, "paused until the run resumes".to_owned()),
     };
     match next {
         Next::Again { not_before: None } => (Tone::Warning, what),
         Next::Again { not_before: Some(Timestamp(_)) } => {
-            (Tone::Warning, format!("{what}; tried again after a pause"))
+            (Tone::Warning, format!("{what}; will be retried after a pause"))
         }
         Next::Abandoned => (Tone::Bad, format!("{what}; abandoned")),
-        Next::Skipped => (Tone::Bad, format!("{what}; the run goes on without it")),
+        Next::Skipped => (Tone::Bad, format!("{what}; the run continues without it")),
         Next::Blocked if class == Class::Defect => (Tone::Bad, what),
         Next::Blocked => (Tone::Bad, format!("{what}; blocked")),
     }

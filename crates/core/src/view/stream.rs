@@ -95,7 +95,7 @@ impl Stream {
         self.fall_silent(&mut told);
         if !self.ended {
             let used = self.spent();
-            put(&mut told, Tone::Warning, &format!("── it has not said how it ended{used}"));
+            put(&mut told, Tone::Warning, &format!("── it did not say how it ended{used}"));
         }
         told
     }
@@ -286,7 +286,7 @@ mod tests {
           abc
           Cxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
         {torn
-        ── it has not said how it ended
+        ── it did not say how it ended
         "#);
     }
 
@@ -298,7 +298,7 @@ mod tests {
         let said = [delta("On"), delta("e.\\n\\nTw"), delta("o.")].concat();
         assert_eq!(
             shown(client("gemini"), &[said.as_bytes()]),
-            "One.\n\nTwo.\n── it has not said how it ended\n"
+            "One.\n\nTwo.\n── it did not say how it ended\n"
         );
         let mut lines = Lines::default();
         assert_eq!(lines.take(b"one\r\nhalf of a"), ["one"]);

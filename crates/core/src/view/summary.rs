@@ -183,16 +183,17 @@ pub fn at_rest(state: &State) -> StopReason {
         && !gave_up
         && all.iter().any(waits)
     {
-        let detail = format!("{provider} does not let the agent `{}` in: {}", outage.agent, outage.reason);
+        let detail =
+            format!("{provider} rejects the login of the agent `{}`: {}", outage.agent, outage.reason);
         return StopReason::Environment { detail };
     }
     let elsewhere = all.iter().find(|task| task.status().holds_slot() && !task.is_engines());
     match elsewhere.filter(|_| !gave_up) {
         Some(task) => {
-            let by = task.holder.as_ref().map_or_else(|| "somebody else".to_owned(), ToString::to_string);
+            let by = task.holder.as_ref().map_or_else(|| "someone else".to_owned(), ToString::to_string);
             let detail = match &task.progress.uncommitted[..] {
                 [] => format!("{} is held by {by}", task.id),
-                files => format!("{} is called done by {by}, and waits: {}", task.id, waits_for(files)),
+                files => format!("{} is reported done by {by}, and waits: {}", task.id, waits_for(files)),
             };
             StopReason::Elsewhere { detail }
         }

@@ -81,7 +81,7 @@ pub fn why(state: &State, id: &TaskId, now: Timestamp, sources: &Sources<'_>) ->
     search.explain(task, 0);
     let last_words = search.last_words(task);
     if let Some(reason) = run.noticed.get(id) {
-        search.say(0, format!("its work was let pass, but look at it: {reason}"));
+        search.say(0, format!("its work was accepted, but look at it: {reason}"));
     }
     let Search { causes, helps, settings, .. } = search;
     let (task, status, waited_ms) = (id.clone(), task.status(), now.since(task.since));
@@ -122,7 +122,7 @@ impl Search<'_> {
         match task.status() {
             Status::Pending => {
                 if task.attempt > 0 {
-                    self.say(depth, format!("{id} was stopped with the run and goes on where it was"));
+                    self.say(depth, format!("{id} was stopped with the run and will resume where it was"));
                 }
                 self.waiting(task, depth);
             }
@@ -146,7 +146,7 @@ impl Search<'_> {
                 self.would_help(task, &reason, depth + 1);
                 match task.not_before.filter(|&time| time > self.now) {
                     Some(time) => {
-                        self.say(depth + 1, format!("it is tried again in {}", time.since(self.now)));
+                        self.say(depth + 1, format!("it will be retried in {}", time.since(self.now)));
                     }
                     None => self.waiting(task, depth + 1),
                 }
@@ -154,12 +154,12 @@ impl Search<'_> {
             Status::InProgress => match &task.holder {
                 Some(Holder::Ledger(name)) if !task.progress.uncommitted.is_empty() => {
                     let files = &task.progress.uncommitted;
-                    self.say(depth, format!("{name} called {id} done; that waits: {}", waits_for(files)));
+                    self.say(depth, format!("{name} reported {id} done; that waits: {}", waits_for(files)));
                     self.help(commit_command(files, id));
                     self.help(format!("piton report {id} done --by {}", shell_word(name)));
                 }
                 Some(Holder::Ledger(name)) => {
-                    self.say(depth, format!("{id} is held by {name} since {since}"));
+                    self.say(depth, format!("{id} has been held by {name} for {since}"));
                     if let Some(process) = &task.progress.process {
                         self.say(depth + 1, format!("as long as {process} lives"));
                     }
@@ -168,7 +168,7 @@ impl Search<'_> {
                 }
                 _ => {
                     let attempt = format!("attempt {} of {}", task.attempt, task.budget);
-                    self.say(depth, format!("{id} is being worked on since {since}, {attempt}"));
+                    self.say(depth, format!("{id} has been in progress for {since}, {attempt}"));
                     self.standing_in(task, depth + 1);
                     self.engine(depth + 1);
                     self.help(format!("piton output {id} -f"));
@@ -176,22 +176,22 @@ impl Search<'_> {
             },
             Status::Confirming => match &task.holder {
                 Some(Holder::Ledger(name)) => {
-                    self.say(depth, format!("{name} called {id} done; somebody new has to confirm that"));
+                    self.say(depth, format!("{name} reported {id} done; someone else has to confirm it"));
                     self.help(format!("piton confirm {id}"));
                 }
-                _ => self.say(depth, format!("a fresh agent looks whether anything is left of {id}")),
+                _ => self.say(depth, format!("a fresh agent is looking for anything left to do in {id}")),
             },
-            Status::Verifying => self.say(depth, format!("the checks of {id} are running since {since}")),
+            Status::Verifying => self.say(depth, format!("the checks of {id} have been running for {since}")),
             Status::Verified => self.queued(task, depth),
             Status::Merging => match &task.progress.waits {
                 Some(waits) => self.say(depth, format!("{id} is proven; landing waits: {waits}")),
-                None => self.say(depth, format!("{id} is landing at this moment")),
+                None => self.say(depth, format!("{id} is landing now")),
             },
             Status::Completed => {
                 let how = match &task.proof {
                     Some(Proof::Landed { commit, .. }) => format!("landed as {}", commit.short()),
                     Some(Proof::Checked { already: Some(reason), .. }) => {
-                        format!("its checks passed; it was already so: {reason}")
+                        format!("its checks passed; nothing had to change: {reason}")
                     }
                     Some(Proof::Checked { .. }) => "its checks passed; nothing was landed".to_owned(),
                     Some(Proof::Work { commits, .. }) => match commits.last() {
@@ -238,7 +238,7 @@ impl Search<'_> {
                 let why = why.map(|reason| format!(": {reason}")).unwrap_or_default();
                 self.say(depth, format!("{id} was skipped by a person{why}"));
                 if task.status() == Status::PassedOver {
-                    self.say(depth + 1, "it is a gate and did not pass, so the run is not complete");
+                    self.say(depth + 1, "it is a gate that did not pass, so the run is not complete");
                 }
                 self.help(format!("piton reset {id}"));
             }
@@ -286,8 +286,8 @@ impl Search<'_> {
         let provider = self.run.provider(agent);
         if let Some(overload) = self.run.overloads.get(provider).filter(|overload| overload.is_parked) {
             let next = match overload.ask_at {
-                at if at > self.now => format!("it is asked again in {}", at.since(self.now)),
-                _ => "it is being asked again".to_owned(),
+                at if at > self.now => format!("Piton asks it again in {}", at.since(self.now)),
+                _ => "Piton is asking it again".to_owned(),
             };
             self.say(depth, next);
             self.help(format!("piton unpark {}", shell_word(provider)));
@@ -298,14 +298,14 @@ impl Search<'_> {
         };
         match outage.until {
             Some(until) if until > self.now => {
-                self.say(depth, format!("it is waited for, another {}", until.since(self.now)));
+                self.say(depth, format!("it will be over in {}", until.since(self.now)));
                 self.help(format!("piton unpark {}", shell_word(&name)));
             }
             Some(_) => {}
             None => self.help(format!("piton agents test {}", shell_word(&outage.agent))),
         }
         if self.run.settings.agents.get(agent).is_some_and(|agent| agent.fallback.is_none()) {
-            self.say(depth, format!("nobody stands in for `{agent}`: it has no `fallback`"));
+            self.say(depth, format!("`{agent}` has no `fallback` to stand in for it"));
         }
     }
 
@@ -390,7 +390,7 @@ impl Search<'_> {
             }
             Ending::Silent => {
                 let longer = doubled(SILENT).unwrap_or_else(|| "30m".to_owned());
-                self.set(&format!("silence = \"{longer}\""), &own, "or \"off\", if it works without a word");
+                self.set(&format!("silence = \"{longer}\""), &own, "or \"off\", if it works silently");
             }
             Ending::SlowCheck => {
                 let longer = doubled(SLOW_CHECK).unwrap_or_else(|| "15m".to_owned());
@@ -466,8 +466,7 @@ impl Why {
         let mut open = fences.writable.clone();
         for (line, place) in refused.take(MOST_REFUSALS) {
             let line: String = line.chars().take(LONGEST_LINE).collect();
-            let text =
-                format!("a guess, from its output: the sandbox does not let it write to {place}: {line}");
+            let text = format!("its output suggests that the sandbox denied writing to {place}: {line}");
             self.causes.push(Cause { depth: 0, text });
             open.push(place.to_owned());
         }

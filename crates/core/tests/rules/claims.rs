@@ -30,7 +30,7 @@ fn a_commit_counts_for_one_task() {
     bench.accept(&done("a", "ann", commits(&[5])));
     assert_eq!(bench.task("a").counts, [oid(5)]);
     let refused = bench.refuse(&done("b", "ann", commits(&[5])));
-    assert!(refused.reason.contains("counts for a"), "{refused}");
+    assert!(refused.reason.contains("belongs to a"), "{refused}");
     assert!(refused.hint.is_some_and(|hint| hint.contains("piton report b done --no-change --reason TEXT")));
     assert_eq!((bench.task("b").decided, bench.task("b").attempt), (Status::Pending, 0));
     // One of its own does, and so does one that is named.
@@ -56,7 +56,7 @@ fn a_check_proves_a_task_only_if_no_other_has_it() {
     };
     // Nobody began it, so nobody has spent an attempt.
     let refused = bench.refuse(&report(Verdict::Fail { exit: 1 }));
-    assert!(refused.reason.contains("nobody began it"), "{refused}");
+    assert!(refused.reason.contains("it was never started"), "{refused}");
     bench.accept(&report(Verdict::Pass));
     assert_eq!(bench.task("a").decided, Status::Completed);
     let _ = shared().refuse(&done("a", "ann", Evidence::default()));

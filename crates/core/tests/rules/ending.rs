@@ -72,7 +72,7 @@ fn a_gate_is_not_passed_by_skipping_it() {
     assert_eq!(at_rest(&bench.state), StopReason::Ended);
     bench.accept(&leave(StopReason::Ended));
     assert_eq!(status(&bench), RunStatus::Ended);
-    assert!(said(&bench, "g").contains("it is a gate and did not pass, so the run is not complete"));
+    assert!(said(&bench, "g").contains("it is a gate that did not pass, so the run is not complete"));
 }
 
 /// It turned out to be impossible before any attempt was spent.
@@ -227,7 +227,7 @@ fn each_end_names_the_setting_that_would_help() {
     the agent had not finished after 30m
       timeout = "1h"   in task a of plan.toml, if a try needs more time
     the agent said nothing for 10m
-      silence = "20m"   in task a of plan.toml, or "off", if it works without a word
+      silence = "20m"   in task a of plan.toml, or "off", if it works silently
     check `x` did not judge: it had not ended after 5m
       timeout = "10m"   in the check, in plan.toml, if the check needs more time
     "#);

@@ -120,7 +120,7 @@ fn work_for_another_task_is_not_landed_as_this_one() {
     let reason = StopReason::Environment { detail: "it died".to_owned() };
     bench.accept(&Command::Detach { engine: "e1".to_owned(), reason, tip: Vec::new() });
     let refusal = bench.refuse(&Command::Replan(Box::new(plan(vec![another("a", &[])]))));
-    assert_eq!(refusal.reason, "a is landing at this moment and cannot become another task");
+    assert_eq!(refusal.reason, "a is landing now and cannot become another task");
     bench.accept(&Command::Replan(Box::new(plan(vec![spec("a", &[])]))));
 }
 

@@ -127,7 +127,10 @@ fn an_answer_may_be_a_limit_and_a_person_or_a_new_engine_asks_at_once() {
     bench.accept(&Command::Unpark { provider: "first".to_owned(), by: by.clone() });
     assert_eq!(starts(&bench), ["f2"]);
     assert!(
-        bench.refuse(&Command::Unpark { provider: "first".to_owned(), by }).reason.contains("nothing keeps")
+        bench
+            .refuse(&Command::Unpark { provider: "first".to_owned(), by })
+            .reason
+            .contains("are not held back")
     );
 
     let mut bench = self::bench(&["f1", "f2"]);

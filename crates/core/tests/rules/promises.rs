@@ -160,7 +160,7 @@ fn what_is_reported_as_done_waits_for_somebody_new_where_it_is_to_be_confirmed()
     };
     bench.accept(&done("ann", 7, false));
     assert_eq!(bench.task("a").status(), Status::Confirming);
-    assert!(bench.refuse(&done("ann", 7, false)).reason.contains("somebody new has to confirm"));
+    assert!(bench.refuse(&done("ann", 7, false)).reason.contains("someone else has to confirm"));
     // Who was to confirm changed something: it is to be looked at again.
     bench.accept(&done("bob", 8, true));
     assert_eq!(bench.task("a").status(), Status::Confirming);

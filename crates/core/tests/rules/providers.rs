@@ -146,7 +146,7 @@ fn a_provider_that_refuses_is_asked_again_by_the_next_engine() {
     bench.accept(&bench.agent_ends("f1", AgentEnd::Refused { reason: "old key".to_owned() }));
     assert_eq!((starts(&bench), wake_at(&bench.state, bench.now)), (vec!["s1".to_owned()], None));
     let refused = bench.refuse(&Command::Start { task: id("f2"), holder: piton_core::run::Holder::Engine });
-    assert_eq!(refused.reason, "first does not let `first` in: old key");
+    assert_eq!(refused.reason, "first rejects the login of `first`: old key");
     bench.accept(&Command::Attach { engine: "e2".to_owned(), session: session(Schedule::Flow) });
     assert_eq!((starts(&bench).len(), bench.task("f1").spent), (3, 0));
 }

@@ -159,7 +159,7 @@ fn after_a_limit_one_agent_looks_first() {
     assert_eq!(starts(&bench), 1, "one of three");
     bench.start("a");
     let refused = bench.refuse(&Command::Start { task: id("b"), holder: Holder::Engine });
-    assert!(refused.reason.contains("one agent looks first"), "{}", refused.reason);
+    assert!(refused.reason.contains("one agent first tests"), "{}", refused.reason);
     bench.ready("a", 0, 0);
     limited(&mut bench, "a");
 
@@ -207,7 +207,7 @@ fn a_task_that_is_landing_stays_in_the_plan() {
     bench.bring("a", Status::Merging);
     detach(&mut bench);
     let without = |name: &str| Command::Replan(Box::new(plan(vec![spec(name, &[])])));
-    assert_eq!(bench.refuse(&without("b")).reason, "a is landing at this moment and cannot be removed");
+    assert_eq!(bench.refuse(&without("b")).reason, "a is landing now and cannot be removed");
     bench.accept(&without("a"));
 }
 
@@ -328,7 +328,7 @@ fn a_plan_that_only_grew_is_taken_up_beside_an_engine() {
         vec![spec("c", &["a"]), spec("a", &[]), spec("b", &[]), spec("d", &[])],
     ] {
         let refused = bench.refuse(&grown(other)).reason;
-        assert_eq!(refused, "the plan differs from the run's in more than new tasks");
+        assert_eq!(refused, "the plan changes more than it adds");
     }
 }
 

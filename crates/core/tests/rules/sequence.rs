@@ -35,7 +35,7 @@ fn lets_none_overtake(settings: Settings) {
     let refused = bench.refuse(&Command::Start { task: id("4"), holder: ann });
     assert_eq!(
         refused.reason,
-        "4 has to wait: a task before it is not done, and they are done one after the other"
+        "4 has to wait: a task before it is not done, and this plan runs one task at a time"
     );
     let session = session(Schedule::Layered);
     bench.accept(&Command::Attach { engine: "e1".to_owned(), session });

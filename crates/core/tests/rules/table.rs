@@ -22,8 +22,8 @@ fn what_people_may_do() {
       abandoned   no: T1 is abandoned
       blocked     no: T1 is blocked
       skipped     no: T1 is skipped
-      unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
-      waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
+      unreachable no: T1 depends on tasks that are not done: first (blocked) [`piton why T1` says more]
+      waiting     no: T1 depends on tasks that are not done: T9 of plans/a-todolist.md [`piton why T1` says more]
       passed over no: T1 is skipped
       … by ann    nothing to do
       … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
@@ -39,8 +39,8 @@ fn what_people_may_do() {
       abandoned   no: T1 is abandoned: ann cannot report on it
       blocked     no: T1 is blocked: ann cannot report on it
       skipped     no: T1 is skipped: ann cannot report on it
-      unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
-      waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
+      unreachable no: T1 depends on tasks that are not done: first (blocked) [`piton why T1` says more]
+      waiting     no: T1 depends on tasks that are not done: T9 of plans/a-todolist.md [`piton why T1` says more]
       passed over no: T1 is skipped: ann cannot report on it
       … by ann    reported, completed (checked)
       … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
@@ -56,27 +56,27 @@ fn what_people_may_do() {
       abandoned   no: T1 is abandoned: ann cannot report on it
       blocked     no: T1 is blocked: ann cannot report on it
       skipped     no: T1 is skipped: ann cannot report on it
-      unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
-      waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
+      unreachable no: T1 depends on tasks that are not done: first (blocked) [`piton why T1` says more]
+      waiting     no: T1 depends on tasks that are not done: T9 of plans/a-todolist.md [`piton why T1` says more]
       passed over no: T1 is skipped: ann cannot report on it
       … by ann    reported, checks_ended, failed (code → again)
       … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     report done, no check run
-      pending     no: the checks of T1 have not all run
+      pending     no: some checks of T1 have not run
       in_progress no: T1 is in_progress by the engine: ann cannot report on it
       confirming  no: T1 is confirming by the engine: ann cannot report on it
       verifying   no: T1 is verifying by the engine: ann cannot report on it
       verified    no: T1 is verified by the engine: ann cannot report on it
       merging     no: T1 is merging by the engine: ann cannot report on it
       completed   no: T1 is completed: ann cannot report on it
-      failed      no: the checks of T1 have not all run
+      failed      no: some checks of T1 have not run
       abandoned   no: T1 is abandoned: ann cannot report on it
       blocked     no: T1 is blocked: ann cannot report on it
       skipped     no: T1 is skipped: ann cannot report on it
-      unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
-      waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
+      unreachable no: T1 depends on tasks that are not done: first (blocked) [`piton why T1` says more]
+      waiting     no: T1 depends on tasks that are not done: T9 of plans/a-todolist.md [`piton why T1` says more]
       passed over no: T1 is skipped: ann cannot report on it
-      … by ann    no: the checks of T1 have not all run
+      … by ann    no: some checks of T1 have not run
       … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     report failed
       pending     attempt_started, reported, failed (code → again)
@@ -90,8 +90,8 @@ fn what_people_may_do() {
       abandoned   no: T1 is abandoned: ann cannot report on it
       blocked     no: T1 is blocked: ann cannot report on it
       skipped     no: T1 is skipped: ann cannot report on it
-      unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
-      waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
+      unreachable no: T1 depends on tasks that are not done: first (blocked) [`piton why T1` says more]
+      waiting     no: T1 depends on tasks that are not done: T9 of plans/a-todolist.md [`piton why T1` says more]
       passed over no: T1 is skipped: ann cannot report on it
       … by ann    reported, failed (code → again)
       … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
@@ -107,8 +107,8 @@ fn what_people_may_do() {
       abandoned   no: T1 is abandoned: ann cannot report on it
       blocked     no: T1 is blocked: ann cannot report on it
       skipped     no: T1 is skipped: ann cannot report on it
-      unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
-      waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
+      unreachable no: T1 depends on tasks that are not done: first (blocked) [`piton why T1` says more]
+      waiting     no: T1 depends on tasks that are not done: T9 of plans/a-todolist.md [`piton why T1` says more]
       passed over no: T1 is skipped: ann cannot report on it
       … by ann    reported, failed (defect → blocked)
       … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
@@ -123,7 +123,7 @@ fn what_people_may_do() {
       failed      retried
       abandoned   retried
       blocked     retried
-      skipped     no: T1 was skipped, not tried [`piton reset T1` puts it back into the plan]
+      skipped     no: T1 was skipped, so there is nothing to retry [`piton reset T1` puts it back into the plan]
       unreachable no: T1 is pending: it has not failed, so there is nothing to retry
       waiting     no: T1 is pending: it has not failed, so there is nothing to retry
       passed over retried
@@ -135,7 +135,7 @@ fn what_people_may_do() {
       confirming  reset
       verifying   reset
       verified    reset
-      merging     no: T1 is landing at this moment and cannot be reset
+      merging     no: T1 is landing now and cannot be reset
       completed   no: T1 is completed and cannot be reset [a new task in the plan can change or undo what it did: `piton run PLAN --replan`]
       failed      reset
       abandoned   reset
@@ -152,7 +152,7 @@ fn what_people_may_do() {
       confirming  skipped
       verifying   skipped
       verified    skipped
-      merging     no: T1 is landing at this moment and cannot be skipped
+      merging     no: T1 is landing now and cannot be skipped
       completed   no: T1 is completed and cannot be skipped [a new task in the plan can change or undo what it did: `piton run PLAN --replan`]
       failed      skipped
       abandoned   skipped
@@ -175,7 +175,7 @@ fn what_people_may_do() {
       abandoned   no: T1 is abandoned, not blocked
       blocked     unblocked
       skipped     no: T1 is skipped, not blocked
-      unreachable no: T1 itself is not blocked: what it depends on is [`piton why T1` names it]
+      unreachable no: T1 itself is not blocked: a task that it depends on is [`piton why T1` names it]
       waiting     no: T1 is waiting, not blocked
       passed over no: T1 is skipped, not blocked
       … by ann    no: T1 is in_progress, not blocked
@@ -187,11 +187,11 @@ fn what_people_may_do() {
       verifying   answered
       verified    answered
       merging     answered
-      completed   no: T1 is completed: nobody works on it any more [a new task in the plan can change what it did: `piton run PLAN --replan`]
+      completed   no: T1 is completed: no agent will work on it again [a new task in the plan can change what it did: `piton run PLAN --replan`]
       failed      answered
       abandoned   answered, retried
       blocked     answered, unblocked
-      skipped     no: T1 was skipped: nobody works on it [`piton reset T1` puts it back into the plan]
+      skipped     no: T1 was skipped: no agent will work on it [`piton reset T1` puts it back into the plan]
       unreachable answered
       waiting     answered
       passed over answered, retried

@@ -34,9 +34,7 @@ pub struct Attempt {
 
 /// Why what the environment says about an attempt is not believed.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "the environment speaks of an attempt that this process is no part of ({OUTBOX}, {TOKEN}, PITON_TASK)"
-)]
+#[error("the environment names an attempt that this process is not part of ({OUTBOX}, {TOKEN}, PITON_TASK)")]
 pub struct NoAttempt;
 
 impl Attempt {

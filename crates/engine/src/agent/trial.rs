@@ -39,10 +39,10 @@ pub fn version(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<St
             let said = clean_text(&job.output().tail(4096).unwrap_or_default());
             let digits = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
             let found = said.split_whitespace().find(digits);
-            found.map(str::to_owned).ok_or_else(|| "it does not tell its version".to_owned())
+            found.map(str::to_owned).ok_or_else(|| "it does not report its version".to_owned())
         }
         Ended::NotStarted { .. } => Err("not installed".to_owned()),
-        _ => Err("it does not tell its version".to_owned()),
+        _ => Err("it does not report its version".to_owned()),
     }
 }
 

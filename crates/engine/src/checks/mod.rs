@@ -39,8 +39,7 @@ const UNSEEN: &str = "unseen";
 /// The longest a set-up command may take.
 pub(crate) const SET_UP: Span = Span::minutes(30);
 /// Why a line with a pipe is not run.
-const NO_PIPEFAIL: &str = "no shell on this machine knows `pipefail`, so a failure in its pipe would be hidden: install bash, \
-                           write the output to a file and look at that, or say `pipefail = false`";
+const NO_PIPEFAIL: &str = "no shell on this machine knows `pipefail`, so a failure in its pipe would be hidden: install bash, write the output to a file and look at that, or set `pipefail = false`";
 /// A check whose keeper was lost is run again, but not for ever.
 const MOST_DEATHS: u32 = 5;
 

@@ -155,7 +155,7 @@ impl Looked {
             .and_then(|lease| repo.move_target(&lease, &landing.old, &landing.commit, None));
         match moved {
             Ok(Moved::Done) => {}
-            Ok(_) => return Err(format!("`{}` was changed by somebody else meanwhile", landing.branch)),
+            Ok(_) => return Err(format!("`{}` has changed meanwhile", landing.branch)),
             Err(error) => return Err(error.to_string()),
         }
         crash::point("claims.landed");

@@ -19,7 +19,7 @@ pub use evidence::{Looked, look, mark, uncommitted};
 pub use place::{Judgement, Place};
 
 /// Why a task is free again that nobody had begun, and whose claim was refused. The refusal says the rest.
-pub const ONLY_CLAIMED: &str = "it was only called done, and that was not taken";
+pub const ONLY_CLAIMED: &str = "it was only reported done, and the report was rejected";
 
 /// So many files that a task made or changed are told.
 const FILES: usize = 200;

@@ -272,7 +272,7 @@ fn before(journal: &Journal, run: &RunId, task: &Task) -> Result<Option<Before>,
         // Only work that never landed is judged again so.
         Reopening::Rejudged => return Ok(None),
         Reopening::Checks => Before {
-            text: format!("This task {landed}. Other checks decide about it now."),
+            text: format!("This task {landed}. Its checks have changed since."),
             title: String::new(),
         },
         Reopening::Stale { reason } => {

@@ -72,7 +72,7 @@ fn attempt(errand: &Errand) -> Result<Try, Trouble> {
         return settled("there is no branch to commit it on".to_owned());
     };
     let Some(tip) = repo.branch_tip(target)? else {
-        return settled(format!("the target branch `{target}` does not exist any more"));
+        return settled(format!("the target branch `{target}` no longer exists"));
     };
     let Some(bytes) = repo.file_at(&tip, file)? else {
         let update = ContextUpdate { skipped: format!("there is no {file}"), ..ContextUpdate::default() };

@@ -76,7 +76,7 @@ fn ask(
     let job = order.job(&format!("feedback.{}", tree.short()));
     // It is not worth a stand-in, nor a look whether a limit is over.
     if !job.is_begun()? && !run::is_free(&order.run, name, clock::now()) {
-        return Err(Trouble::Out(format!("the provider of `{name}` lets no agent work at the moment")));
+        return Err(Trouble::Out(format!("the provider of `{name}` does not accept agents now")));
     }
     let text = match fs::read_to_string(job.dir().join("prompt.md")) {
         // As an engine before this one wrote it.

@@ -102,13 +102,13 @@ pub(super) fn take_down(order: &Order, job: &Job, outcome: &Outcome) -> Result<V
 /// What of the agent was not held as it should have been.
 fn uncontained(attempt: u32, outcome: &Outcome) -> Vec<String> {
     let without = |reason: &String| {
-        format!("Attempt {attempt} was at work without its fence, which could not be put up: {reason}")
+        format!("Attempt {attempt} ran without its sandbox, which could not be set up: {reason}")
     };
     let left = match outcome.survivors {
         0 => None,
-        1 => Some(format!("A process of attempt {attempt} could not be ended, and is still there")),
+        1 => Some(format!("A process of attempt {attempt} could not be ended and is still running")),
         many => {
-            Some(format!("{many} processes of attempt {attempt} could not be ended, and are still there"))
+            Some(format!("{many} processes of attempt {attempt} could not be ended and are still running"))
         }
     };
     outcome.unfenced.as_ref().map(without).into_iter().chain(left).collect()
@@ -143,7 +143,7 @@ fn seen(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<String>, Trou
         let fates = not_landing(order, fates, (before, now))?;
         told.extend(fates.into_iter().map(|(name, fate)| match fate {
             Fate::Changed => format!("{name} was changed in the main checkout"),
-            Fate::PutBack => format!("{name} was put back in the main checkout to what is committed"),
+            Fate::PutBack => format!("{name} was restored in the main checkout to what is committed"),
             Fate::Removed => format!("{name} was removed from the main checkout"),
         }));
     }
@@ -156,12 +156,14 @@ fn seen(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<String>, Trou
     let about = [
         (
             put_back,
-            format!("While attempt {attempt} was at work, what is Piton's was changed, and is put back"),
+            format!(
+                "While attempt {attempt} was running, something of Piton's was changed, and Piton restored it"
+            ),
         ),
         (
             told,
             format!(
-                "While attempt {attempt} was at work, this was seen outside of its worktree, and left as it is"
+                "While attempt {attempt} was running, this changed outside of its worktree, and Piton left it as it is"
             ),
         ),
     ];
@@ -366,13 +368,13 @@ mod tests {
         assert!(uncontained(1, &outcome(0, None)).is_empty());
         assert_eq!(
             uncontained(1, &outcome(1, None)),
-            ["A process of attempt 1 could not be ended, and is still there"]
+            ["A process of attempt 1 could not be ended and is still running"]
         );
         assert_eq!(
             uncontained(2, &outcome(7, Some("no room"))),
             [
-                "Attempt 2 was at work without its fence, which could not be put up: no room",
-                "7 processes of attempt 2 could not be ended, and are still there"
+                "Attempt 2 ran without its sandbox, which could not be set up: no room",
+                "7 processes of attempt 2 could not be ended and are still running"
             ]
         );
     }

@@ -49,8 +49,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
         && !repo.is_rewritten(base, &tip)?
     {
         return Err(Trouble::Defect(format!(
-            "`{}` no longer contains {}, which this work was built on: landing it would bring back what was removed. \
-             `piton clean --unfinished` and `piton reset {task}` do it anew on what is there now",
+            "`{}` no longer contains {}, which this work was built on: landing it would bring back what was removed. `piton clean --unfinished` and `piton reset {task}` do it again on the current branch",
             order.target()?,
             base.short()
         )));
@@ -229,11 +228,10 @@ pub(super) fn move_target(order: &Order) -> Result<Vec<Command>, Trouble> {
         let short = old.short();
         Trouble::Defect(match tip {
             None => format!(
-                "`{target}` was at {short} and is gone: `git branch {target} {short}` and `piton retry {task}` go on"
+                "`{target}` was at {short} and no longer exists: `git branch {target} {short}` and `piton retry {task}` continue"
             ),
             Some(tip) => format!(
-                "`{target}` was moved away from {short} and is at {}: `git reflog {target}` tells how; \
-                 `piton clean --unfinished` and `piton reset {task}` do it anew on what is there now",
+                "`{target}` was moved away from {short} and is at {}: `git reflog {target}` shows how; `piton clean --unfinished` and `piton reset {task}` do it again on the current branch",
                 tip.short()
             ),
         })
@@ -242,7 +240,7 @@ pub(super) fn move_target(order: &Order) -> Result<Vec<Command>, Trouble> {
         task: task.clone(),
         fence,
         candidate: candidate.clone(),
-        reason: format!("`{target}` was moved to {} by somebody else", tip.short()),
+        reason: format!("`{target}` was moved to {}, but not by Piton", tip.short()),
     };
     // Whatever a killed git left in the checkout since the intent was journaled is ours.
     let since = clock::system_time(order.task.since);

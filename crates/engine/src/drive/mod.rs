@@ -482,11 +482,11 @@ impl<'o> Loop<'o> {
         let stopping = self.state.run().is_some_and(|run| run.stop.is_some());
         let limited = self.state.run().and_then(|run| {
             let limit = run::limits(run, now).next();
-            let limit = limit.map(|(name, until)| format!("a usage limit of {name} holds until {until}"));
+            let limit = limit.map(|(name, until)| format!("the usage limit of {name} lasts until {until}"));
             let parked = || {
                 run::parked(run).next().map(|(name, overload)| {
                     format!(
-                        "{name} does not answer, and is asked again at {}: {}",
+                        "{name} does not answer; Piton asks it again at {}: {}",
                         overload.ask_at, overload.reason
                     )
                 })
@@ -580,7 +580,7 @@ impl<'o> Loop<'o> {
                 commands.push(Command::RequestStop { by: "Ctrl-C".to_owned(), now: self.interrupts > 1 });
             }
             Wake::TerminalClosed => {
-                let text = "the terminal was closed; the run goes on without it".to_owned();
+                let text = "the terminal was closed; the run continues without it".to_owned();
                 let note = Note::Entry { task: None, text, for_next: false };
                 commands.push(Command::Note { by: "Piton".to_owned(), note });
             }

@@ -189,10 +189,10 @@ pub(super) enum Trouble {
     #[error("{0}")]
     Out(String),
     /// A reviewer has to say first that it begins.
-    #[error("{} is the first since a usage limit", .0.agent)]
+    #[error("{} is the first agent since a usage limit", .0.agent)]
     First(First),
     /// A reviewer was not let work by its provider, or may use no more.
-    #[error("{} came to no verdict", .0.agent)]
+    #[error("{} gave no verdict", .0.agent)]
     Cut(Box<Cut>),
 }
 
@@ -287,7 +287,7 @@ impl Order {
     pub(super) fn tip(&self) -> Result<Oid, Trouble> {
         let target = self.target()?;
         let tip = self.repo()?.branch_tip(target)?;
-        tip.ok_or_else(|| Trouble::Defect(format!("the target branch `{target}` does not exist any more")))
+        tip.ok_or_else(|| Trouble::Defect(format!("the target branch `{target}` no longer exists")))
     }
 
     /// Where the agent works.
@@ -312,7 +312,7 @@ impl Order {
     pub(super) fn worktree(&self) -> Result<Worktree, Trouble> {
         let path = self.workplace()?;
         let found = Worktree::open(self.repo()?, &path)?;
-        found.ok_or_else(|| Trouble::Transient(format!("the worktree {path} is gone")))
+        found.ok_or_else(|| Trouble::Transient(format!("the worktree {path} no longer exists")))
     }
 
     /// What counts as work wherever git would pass over it.

@@ -54,7 +54,7 @@ impl Loop<'_> {
                 (None, seen) => seen,
             };
             if let PlanSeen::Waits(_) = self.plan_seen {
-                let by = "Piton, since the plan changed".to_owned();
+                let by = "Piton, because the plan changed,".to_owned();
                 self.commit(&[Command::RequestStop { by, now: false }])?;
             }
         }
@@ -124,8 +124,7 @@ impl Loop<'_> {
         }
         let (names, path) = (waits.join(", "), shell_word(&run.plan));
         let text = format!(
-            "changed settings that the run keeps as it began: {names}; after `piton stop`, \
-             `piton run {path} --replan` adopts them"
+            "this run keeps its old settings for: {names}; after `piton stop`, `piton run {path} --replan` adopts the new ones"
         );
         let note = Note::Entry { task: None, text, for_next: false };
         self.commit(&[Command::Note { by: "Piton".to_owned(), note }])?;

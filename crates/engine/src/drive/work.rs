@@ -206,11 +206,12 @@ fn kept(order: &Order, outcome: &Outcome) -> Result<(), Trouble> {
 fn alone(job: &Job, outcome: &Outcome) -> Result<(), Trouble> {
     match job.end_survivors(outcome)? {
         0 => Ok(()),
-        1 => {
-            Err(Trouble::Transient(format!("a process of {} cannot be ended and is still there", job.dir())))
-        }
+        1 => Err(Trouble::Transient(format!(
+            "a process of {} cannot be ended and is still running",
+            job.dir()
+        ))),
         many => Err(Trouble::Transient(format!(
-            "{many} processes of {} cannot be ended and are still there",
+            "{many} processes of {} cannot be ended and are still running",
             job.dir()
         ))),
     }
@@ -284,9 +285,7 @@ fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Res
     let spec = &order.spec;
     let worktree = (!order.run.settings.no_commits).then(|| order.worktree()).transpose()?;
     if worktree.as_ref().is_some_and(|worktree| !worktree.is_ready()) {
-        return Err(Trouble::Transient(
-            "the machine has started anew since the worktree was made".to_owned(),
-        ));
+        return Err(Trouble::Transient("the machine has restarted since the worktree was made".to_owned()));
     }
     copy::offer(order, job)?;
     let path = job.dir().join(PROMPT);
@@ -351,7 +350,9 @@ fn answered(end: AgentEnd, tail: &str, has_reported: bool) -> AgentEnd {
     match answer::answer(reason, tail) {
         None => end,
         Some(answer) => AgentEnd::Failed {
-            feedback: format!("You asked: {reason}\nNobody is there to ask; the answer is: {answer}\n"),
+            feedback: format!(
+                "You asked: {reason}\nNobody is there to answer, so this is the answer: {answer}\n"
+            ),
             reason: format!("{SELF_ANSWERED}{answer}"),
         },
     }
@@ -650,7 +651,7 @@ mod tests {
         };
         assert!(alone(&job, &outcome(0)).is_ok(), "all of them were ended when it was over");
         let Err(Trouble::Transient(reason)) = alone(&job, &outcome(1)) else { panic!("one is there") };
-        assert_eq!(reason, format!("a process of {} cannot be ended and is still there", job.dir()));
+        assert_eq!(reason, format!("a process of {} cannot be ended and is still running", job.dir()));
         fs::write(group.join("cgroup.procs"), "").unwrap();
         assert!(alone(&job, &outcome(1)).is_ok(), "it has gone since");
     }

@@ -188,7 +188,7 @@ impl Aide for Beside {
             };
         }
         let Some(place) = place.cloned() else {
-            return Some(Err("it was started or reset by somebody else while its checks ran".to_owned()));
+            return Some(Err("it was started or reset again while its checks ran".to_owned()));
         };
         let (done, judged) = channel();
         let (project, run, spec, keeper) =

@@ -19,13 +19,13 @@ pub enum GitError {
     Bare { path: Utf8PathBuf },
     #[error("the repository at {path} has no commit yet: make a first one (git commit --allow-empty)")]
     EmptyRepository { path: Utf8PathBuf },
-    #[error("{path} is on no branch (detached HEAD): check one out, or name the target branch")]
+    #[error("{path} is not on a branch (detached HEAD): check one out, or name the target branch")]
     DetachedHead { path: Utf8PathBuf },
     #[error("`{0}` is not a valid name for a git ref")]
     BadName(String),
     #[error("`{0}` is not an author of the form `Name <email>`")]
     BadAuthor(String),
-    #[error("`{0}` names no commit here")]
+    #[error("`{0}` is not a commit here")]
     UnknownRevision(String),
     #[error("the two commits have no common history: {ours} and {theirs}")]
     Unrelated { ours: Oid, theirs: Oid },
@@ -41,11 +41,11 @@ pub enum GitError {
     ForeignRepository { path: Utf8PathBuf, repository: Utf8PathBuf },
     #[error("{worktree} contains other git repositories, whose commits may exist only there: {}", paths.join(", "))]
     NestedRepositories { worktree: Utf8PathBuf, paths: Vec<String> },
-    #[error("{path} is locked{why}: `git worktree unlock` lets it go")]
+    #[error("{path} is locked{why}: `git worktree unlock` unlocks it")]
     Locked { path: Utf8PathBuf, why: String },
     #[error("conflict markers are left in {}", files.join(", "))]
     ConflictMarkers { files: Vec<String> },
-    #[error("conflicts without markers are not decided (git add or git rm decides): {}", files.join(", "))]
+    #[error("conflicts without markers are not resolved (use git add or git rm): {}", files.join(", "))]
     Undecided { files: Vec<String> },
     #[error("branch `{branch}` is checked out in {path}")]
     BranchCheckedOut { branch: String, path: Utf8PathBuf },
@@ -64,7 +64,7 @@ pub enum GitError {
     #[error("git {args} answered something Piton does not understand: {answer}")]
     Unexpected { args: String, answer: String },
     #[error(
-        "the disk could not keep {path} ({source}): what is there may be damaged. Look at the disk, and run `git fsck` before `piton retry`"
+        "the disk could not save {path} ({source}): what is there may be damaged. Check the disk, and run `git fsck` before `piton retry`"
     )]
     NotKept { path: Utf8PathBuf, source: io::Error },
     #[error("{path}, where Piton keeps what was there before each attempt, is damaged")]

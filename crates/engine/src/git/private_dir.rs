@@ -220,7 +220,7 @@ impl<'a> Attempt<'a> {
             }
         }
         let lost = (self.head.is_some() && head.is_none()).then(|| {
-            "The commits of this attempt could not be taken over, since their objects are missing or damaged. Its files are used as they are".to_owned()
+            "The commits of this attempt could not be taken over, because their objects are missing or damaged. Its files are used as they are".to_owned()
         });
         let entry = worktree.git_dir();
         let place = entry.join("index");

@@ -330,7 +330,7 @@ impl fmt::Display for Wait {
                 if is_merge { f.write_str(": `git merge --abort` there ends it") } else { Ok(()) }
             }
             Wait::Locked { path } => {
-                write!(f, "git is at work there, or died: remove {path} if no git is running")
+                write!(f, "git is running there, or was killed: remove {path} if no git process is running")
             }
             Wait::SeveralCheckouts { paths } => {
                 let paths = paths.iter().map(|path| path.as_str()).collect::<Vec<_>>().join(", ");

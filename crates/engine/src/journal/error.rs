@@ -40,13 +40,13 @@ pub enum Trouble {
     UnknownEvent { run: RunId, seq: u64, reason: String },
     /// The cache beside the events; the events themselves are whole.
     #[error(
-        "the snapshot of the run is not what its journal says ({detail}): `piton doctor --repair` makes it anew"
+        "the snapshot of the run does not match its journal ({detail}): `piton doctor --repair` rebuilds it"
     )]
     Snapshot { detail: String },
-    #[error("{detail}: start again; if it stays so, `piton doctor` tells more")]
+    #[error("{detail}: start again; if it stays so, `piton doctor` says more")]
     Inconsistent { detail: String },
     #[error(
-        "on a network file system ({kind}), where the locks that keep the journal whole do not hold: use a local disk"
+        "on a network file system ({kind}), where file locks do not protect the journal: use a local disk"
     )]
     Network { kind: String },
     #[error("no space left on the disk: nothing was changed; make room and start again")]
@@ -54,8 +54,7 @@ pub enum Trouble {
     #[error("cannot be written: the file, its folder or the disk is read-only")]
     ReadOnly,
     #[error(
-        "in use by another process for longer than {} seconds: it may have been stopped; let it go on or end it, \
-         then try again",
+        "in use by another process for more than {} seconds: that process may be suspended; resume it or end it, then try again",
         super::schema::BUSY.as_secs()
     )]
     Busy,
@@ -63,7 +62,7 @@ pub enum Trouble {
     Occupied,
     #[error("{detail}")]
     NotOpened { detail: String },
-    #[error("{detail}; whether the last change was kept is known after a new start")]
+    #[error("{detail}; start again to see whether the last change was saved")]
     Io { detail: String },
     #[error("its files were removed or replaced while it was in use; {then}")]
     Removed { then: String },

@@ -151,7 +151,7 @@ fn compare_needs(db: &Connection, no: i64, state: &State, out: &mut Vec<String>)
             out.push(format!("task {} needs {told:?}; the snapshot has {kept:?}", task.id));
         }
     }
-    out.extend(kept.into_keys().map(|id| format!("the snapshot has needs of {id}, which is no task")));
+    out.extend(kept.into_keys().map(|id| format!("the snapshot has needs of {id}, which is not a task")));
     Ok(())
 }
 

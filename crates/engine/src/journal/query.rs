@@ -275,7 +275,9 @@ pub(super) fn fold<'e>(
             return Err(Trouble::inconsistent(format!("event {next} is missing before {seq}")));
         }
         state.apply(recorded).map_err(|missing| {
-            Trouble::inconsistent(format!("event {seq} speaks of what is not there ({missing:?})"))
+            Trouble::inconsistent(format!(
+                "event {seq} refers to something that does not exist ({missing:?})"
+            ))
         })?;
     }
     Ok(())

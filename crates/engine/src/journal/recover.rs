@@ -211,14 +211,14 @@ pub(super) fn save_removed(db: &Connection, path: &Utf8Path, footing: &Footing) 
         if another {
             let aside = unused(folder, "removed");
             write_anew(folder, salvage(db), &aside)?;
-            return Ok(format!("another one is in its place, and what it held is kept in {aside}"));
+            return Ok(format!("another one is in its place; the old content is kept in {aside}"));
         }
         if !is_unfinished(folder) {
             write_anew(folder, salvage(db), &folder.join(RECOVERED))?;
         }
-        Ok("what it held is saved: `piton doctor --repair`, or the next `piton run`, puts it back".to_owned())
+        Ok("its content is saved: `piton doctor --repair`, or the next `piton run`, restores it".to_owned())
     };
-    let then = save().unwrap_or_else(|trouble| format!("what it held could not be saved: {trouble}"));
+    let then = save().unwrap_or_else(|trouble| format!("its content could not be saved: {trouble}"));
     Trouble::Removed { then }
 }
 
@@ -323,7 +323,7 @@ fn read_run(db: &Connection, no: i64, events: &mut Vec<Recorded>, state: &mut St
             return Err("it does not begin with the run".to_owned());
         }
         if state.apply(&recorded).is_err() {
-            return Err(format!("event {seq} speaks of what is not there"));
+            return Err(format!("event {seq} refers to something that does not exist"));
         }
         events.push(recorded);
     }

@@ -276,7 +276,7 @@ fn one_shot(
 }
 
 fn incomplete(missing: &Missing) -> Trouble {
-    Trouble::inconsistent(format!("the whole run does not hold {missing:?}"))
+    Trouble::inconsistent(format!("the loaded run does not have {missing:?}"))
 }
 
 /// Events with their place in the journal and, where it was made already, their JSON.

@@ -104,7 +104,7 @@ impl Refusal {
         let of_system = io::Error::from_raw_os_error(number & NUMBER);
         match number & !NUMBER {
             VIEW => Refusal::View(format!("a read-only view cannot be made: {of_system}")),
-            FENCE => Refusal::Fence(format!("the sandbox cannot be put up: {of_system}")),
+            FENCE => Refusal::Fence(format!("the sandbox cannot be set up: {of_system}")),
             _ => Refusal::Start(error.to_string()),
         }
     }
@@ -216,7 +216,7 @@ mod tests {
             matches!(of(VIEW | number), Refusal::View(reason) if reason.starts_with("a read-only view cannot be made: Operation not permitted"))
         );
         assert!(
-            matches!(of(FENCE | number), Refusal::Fence(reason) if reason.starts_with("the sandbox cannot be put up: Operation not permitted"))
+            matches!(of(FENCE | number), Refusal::Fence(reason) if reason.starts_with("the sandbox cannot be set up: Operation not permitted"))
         );
         assert!(
             matches!(of(number), Refusal::Start(reason) if reason.starts_with("Operation not permitted"))

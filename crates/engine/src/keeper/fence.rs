@@ -41,7 +41,7 @@ const DEVICES: [&str; 8] = [
 /// Whether this kernel can, or why it cannot.
 #[cfg(target_os = "linux")]
 pub fn fences_are_possible() -> Result<(), String> {
-    ruleset().map(drop).map_err(|error| format!("this kernel has no Landlock that would do ({error})"))
+    ruleset().map(drop).map_err(|error| format!("the Landlock of this kernel is not sufficient ({error})"))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -98,7 +98,7 @@ impl Enclosure {
             ruleset()?.set_compatibility(CompatLevel::BestEffort).add_rules(rules)
         };
         let rules =
-            rules().map_err(|error| Refusal::Fence(format!("the sandbox cannot be put up: {error}")))?;
+            rules().map_err(|error| Refusal::Fence(format!("the sandbox cannot be set up: {error}")))?;
         let view = fence.view.then(|| View::new(&fence.writable, cwd, stdin)).transpose();
         Ok(Enclosure { view: view.map_err(Refusal::View)?, rules: Some(rules) })
     }

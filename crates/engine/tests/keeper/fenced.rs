@@ -231,10 +231,10 @@ fn a_fence_that_cannot_be_put_up_is_told_or_nothing_is_started() {
     let (outcome, said) = nested(&Bench::new(), false);
     assert_eq!((outcome.ended, said.as_str()), (Ended::Exited { code: 0 }, "here\n"));
     let told = outcome.unfenced.unwrap();
-    assert!(told.starts_with("the sandbox cannot be put up: "), "{told}");
+    assert!(told.starts_with("the sandbox cannot be set up: "), "{told}");
 
     let (outcome, said) = nested(&Bench::new(), true);
-    assert!(reason(&outcome).contains("the sandbox cannot be put up: "));
+    assert!(reason(&outcome).contains("the sandbox cannot be set up: "));
     assert_eq!(said, "");
 }
 

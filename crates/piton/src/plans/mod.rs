@@ -96,7 +96,7 @@ fn place_of_name(given: &Utf8Path) -> Outcome<(Utf8PathBuf, SystemRef)> {
             [folder] => return Ok((real(folder)?, system)),
             several => {
                 let what = system.typed(text).map_or_else(|| text.to_owned(), |typed| typed.what);
-                let failure = Failure::usage(format!("{what} has several plans: say which"));
+                let failure = Failure::usage(format!("{what} has several plans: name one"));
                 return Err(several.iter().fold(failure, |failure, folder| failure.hint(shown(folder))));
             }
         }

@@ -155,9 +155,9 @@ impl Observer for Live {
         if let Event::StopRequested { now, .. } = &recorded.event {
             let hint = match now {
                 false => {
-                    "what runs is finished first; Ctrl-C again stops at once, and nothing is lost either way"
+                    "tasks in progress finish first; Ctrl-C again stops at once, and nothing is lost either way"
                 }
-                true => "`piton run` goes on from here",
+                true => "`piton run` resumes from here",
             };
             self.print(&ui::hinted(hint));
         }

@@ -8,7 +8,7 @@ use crate::failure::{Failure, Outcome};
 pub(crate) fn attempt() -> Outcome<Option<Attempt>> {
     Attempt::around_us().map_err(|no| {
         Failure::new(no.to_string())
-            .hint("unset PITON_OUTBOX PITON_TOKEN PITON_TASK PITON_RUN   if you are no agent")
+            .hint("unset PITON_OUTBOX PITON_TOKEN PITON_TASK PITON_RUN   if you are not an agent")
     })
 }
 

@@ -45,10 +45,10 @@ pub(crate) fn alone(project: &Project, found: &FoundPlan) -> Outcome<Option<Lock
                 "" => ("another plan".to_owned(), "PLAN".to_owned()),
                 _ => (paths::shown(&other), typed(&other)),
             };
-            let why = format!("an engine works on {shown}, and {file} shows one plan at a time");
+            let why = format!("an engine is working on {shown}, and {file} shows one plan at a time");
             let failure =
                 Failure::new(why).hint(format!("piton stop --plan {plan}   or wait until it has ended"));
-            Err(failure.hint("a master list has its lists worked on one after the other"))
+            Err(failure.hint("the lists of a master list run one after the other"))
         }
     }
 }
@@ -83,8 +83,7 @@ pub(crate) fn settle_run(
         let goes_on = args.resume || !args.reset_task.is_empty();
         // What another system left is where a run goes on from.
         if goes_on && !state_files::has_state_file(found, project) {
-            let failure =
-                Failure::new(format!("there is no run of {} to go on with", paths::shown(&found.path)));
+            let failure = Failure::new(format!("there is no run of {} to resume", paths::shown(&found.path)));
             return Err(failure.hint(format!("piton run {}", typed(&found.path))));
         }
         let is_planned = |id: &&TaskId| !found.plan.tasks.iter().any(|spec| spec.id == **id);
@@ -98,7 +97,7 @@ pub(crate) fn settle_run(
             let needs: Vec<&str> =
                 spec.depends_on.iter().filter(|id| !is_done(id)).map(TaskId::as_str).collect();
             let failure =
-                Failure::new(format!("{} depends on what is not done: {}", spec.id, needs.join(", ")));
+                Failure::new(format!("{} depends on tasks that are not done: {}", spec.id, needs.join(", ")));
             return Err(failure.hint(format!("piton run {}   works on the whole plan", typed(&found.path))));
         }
         let run = create(args, found, project, journal)?;
@@ -138,7 +137,7 @@ pub(crate) fn settle_run(
     ];
     if let Some((flag, _)) = fixed.iter().find(|(_, differs)| *differs) {
         let failure =
-            Failure::usage(format!("{flag} cannot be changed: it was settled when the run {run} began"));
+            Failure::usage(format!("{flag} cannot be changed: it was set when the run {run} began"));
         return Err(failure.hint("--reset begins a new run"));
     }
     let is_settled = match found.policy().detects {
@@ -170,8 +169,8 @@ pub(crate) fn settle_run(
         adopt_settings(found, journal, &run)?;
     }
     if !args.replan && !waits.is_empty() {
-        ui::say(format!("changed settings that the run keeps as it began: {}", waits.join(", ")));
-        ui::hint(format!("piton run {} --replan   adopts them", typed(&found.path)));
+        ui::say(format!("this run keeps its old settings for: {}", waits.join(", ")));
+        ui::hint(format!("piton run {} --replan   adopts the new ones", typed(&found.path)));
     }
     Ok((run, lock))
 }
@@ -198,17 +197,20 @@ fn adopt_or_refuse(args: &RunArgs, found: &FoundPlan, journal: &mut Journal, run
         let revision = Revision::new(found.plan.clone(), &from, &specs);
         return match submit(journal, run, Command::Follow(Box::new(revision)))? {
             Ok(events) => {
-                ui::say(format!("the plan has changed, and is adopted as it is now:\n{difference}"));
+                ui::say(format!("the plan has changed; adopted as it is now:\n{difference}"));
                 tell_rejudged(&events);
                 Ok(())
             }
             Err(refusal) => Err(changed_too_much(found, journal, run, &refusal, difference)?),
         };
     }
-    ui::say(format!("the plan is adopted as it is now:\n{difference}"));
+    ui::say(format!("adopted the plan as it is now:\n{difference}"));
     let others = other_tasks(journal, run, &found.plan)?;
     if !others.is_empty() {
-        ui::say(format!("completed before, and other tasks now, so they are done again: {}", named(&others)));
+        ui::say(format!(
+            "completed before but changed since, so they will be done again: {}",
+            named(&others)
+        ));
     }
     // An engine that died is still written down as working; its lock is ours, so it is not.
     lock::detach(journal, run)?;
@@ -225,7 +227,7 @@ fn tell_rejudged(events: &[Recorded]) {
     let tasks: Vec<TaskId> = events.iter().filter_map(rejudged).collect();
     if !tasks.is_empty() {
         ui::say(format!(
-            "other checks judge the work that is there, before any agent begins: {}",
+            "the checks have changed, so they run on the existing work before any agent starts: {}",
             named(&tasks)
         ));
     }
@@ -250,7 +252,7 @@ fn changed_too_much(
     }
     // Rather another plan than a changed one: a run of its own takes nothing of this one for done.
     let others = named(&others);
-    Ok(failure.hint(anew).hint(format!("{again}; done again, since they are other tasks now: {others}")))
+    Ok(failure.hint(anew).hint(format!("{again}; will be done again because they have changed: {others}")))
 }
 
 fn submit(journal: &mut Journal, run: &RunId, command: Command) -> Outcome<Result<Vec<Recorded>, Refusal>> {
@@ -307,7 +309,7 @@ fn begin_anew(found: &FoundPlan) -> Outcome<Vec<Command>> {
         let real = path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")))?;
         disk::write(&real, &bytes).map_err(Failure::io(format!("cannot write {path}")))?;
         let ticks = view::counted(ticked as u64, "tick");
-        ui::say(format!("{ticks} taken out of {}: everything is done anew", paths::shown(&path)));
+        ui::say(format!("{ticks} removed from {}: everything is done again", paths::shown(&path)));
     }
     let note = |text| Note::Entry { task: None, text, for_next: false };
     Ok(again
@@ -369,10 +371,10 @@ fn landed_before(
     for (run, tasks) in by_run {
         let again = format!("piton run {} --reset", typed(&found.path));
         ui::say(format!(
-            "landed before by the run {run}, whose journal is gone, and not done again: {}",
+            "already landed by the run {run}, whose journal no longer exists, so not done again: {}",
             tasks.join(", ")
         ));
-        ui::hint(format!("{again}   does everything anew"));
+        ui::hint(format!("{again}   does everything again"));
     }
     let adopt = |before: Before| {
         let proof = Proof::Landed { commit: before.commit.clone(), verified: before.commit };

@@ -38,7 +38,7 @@ pub(crate) fn go_on(found: &FoundRun, json: bool) -> Outcome<Exit> {
     let had_engine = facts.engine.is_some() || facts.stopped.is_some();
     if !json && had_engine && !found.project.engine_lives(&found.run) {
         let plan = typed(Utf8Path::new(&facts.plan));
-        ui::hint(format!("piton run {plan}   goes on"));
+        ui::hint(format!("piton run {plan}   resumes it"));
     }
     Ok(FINE)
 }

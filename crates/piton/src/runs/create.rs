@@ -82,14 +82,14 @@ pub(crate) fn without_git(args: &RunArgs, project: &Project) -> Failure {
     if project.root.join(".git").exists() {
         let aside = project.home.with_file_name(".piton-before-git");
         let failure = Failure::new(format!("the runs in {} were begun without git", project.root));
-        return failure.hint(format!("piton run {plan} --no-commits   goes on so")).hint(format!(
-            "mv {} {}   begins anew, with git",
+        return failure.hint(format!("piton run {plan} --no-commits   resumes without git")).hint(format!(
+            "mv {} {}   starts over, with git",
             typed(&project.home),
             typed(&aside)
         ));
     }
     let failure =
-        Failure::new(format!("{} is not in a git repository, which landing work needs", project.root));
+        Failure::new(format!("{} is not in a git repository, which Piton needs to land work", project.root));
     // Whoever stands in a repository and names a plan that lies elsewhere means that repository.
     let around = find::project(None).ok().filter(|around| matches!(around.repo(), Ok(Some(_))));
     if let Some(around) = around.filter(|_| args.project_path.is_none()) {

@@ -67,9 +67,9 @@ pub(crate) fn drive_to_end(
                 // On a live screen the observer says so: it knows where the cursor is.
                 _ if ui::is_terminal() && count < 2 => {}
                 0 => ui::say(
-                    "\nstopping: what runs is finished first. Again to stop at once; nothing is lost either way",
+                    "\nstopping: tasks in progress finish first. Again to stop at once; nothing is lost either way",
                 ),
-                1 => ui::say("stopping at once; `piton run` goes on from here"),
+                1 => ui::say("stopping at once; `piton run` resumes from here"),
                 // Three times means it: the next start sorts out whatever was going on.
                 _ => drop(signal_hook::low_level::emulate_default_handler(signal)),
             }

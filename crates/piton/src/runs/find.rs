@@ -178,7 +178,7 @@ fn choose(
             }
             (None, several) => {
                 let several: Vec<RunSummary> = several.iter().map(|&run| run.clone()).collect();
-                Err(list(Failure::usage(format!("`{prefix}` fits several runs")), &several))
+                Err(list(Failure::usage(format!("`{prefix}` matches several runs")), &several))
             }
         };
     }
@@ -193,8 +193,8 @@ fn choose(
                 return Ok(run.id.clone());
             }
             let several: Vec<RunSummary> = several.iter().map(|&run| run.clone()).collect();
-            let failure = Failure::usage("several runs are unfinished here: say which with --run");
-            Err(list(failure, &several).hint("piton close RUN   closes one that nobody wants any more"))
+            let failure = Failure::usage("several runs are unfinished here: choose one with --run");
+            Err(list(failure, &several).hint("piton close RUN   closes one that is no longer needed"))
         }
     }
 }

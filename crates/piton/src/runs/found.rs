@@ -68,7 +68,7 @@ impl FoundRun {
             refusals::say(&self.project, &self.journal, &self.run);
             if let (Ok(_), Err(error)) = (&outcome, settled) {
                 return Err(Failure::new(format!(
-                    "it is recorded, but the state file is not written: {error}"
+                    "it is recorded, but the state file could not be written: {error}"
                 )));
             }
         }
@@ -174,7 +174,7 @@ impl Aide for AtOnce {
         let place = place?;
         let judged = || -> Outcome<Judgement> {
             let tell =
-                |check: &Check| ui::say(format!("{} is said to be done: running `{}`", task.id, check.run));
+                |check: &Check| ui::say(format!("{} is reported done: running `{}`", task.id, check.run));
             let (name, keeper) = (format!("{}.report", task.fence), engine::keeper()?);
             let judged = place.judge(&self.project, &self.run, spec, &name, &keeper, &tell);
             judged.map_err(|no| Failure::new(no.to_string()))

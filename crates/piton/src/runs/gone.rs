@@ -21,7 +21,7 @@ pub(crate) fn told(plan: &Utf8Path, system: SystemRef, run: &RunId) -> Option<St
     let name = paths::shown(plan);
     Some(match moved_to(plan, system, run) {
         Some(to) => format!("its plan {name} was moved to {}", paths::shown(&to)),
-        None => format!("its plan {name} does not exist any more"),
+        None => format!("its plan {name} no longer exists"),
     })
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn grow(
         };
         return Ok((changes.into_iter().map(|change| change.path).collect(), events));
     }
-    Err(Failure::new(format!("{} is written by somebody else all the time", paths::shown(path)))
+    Err(Failure::new(format!("{} keeps changing while Piton writes it", paths::shown(path)))
         .hint("run the same command again"))
 }
 

@@ -43,9 +43,7 @@ fn gh(project: &Project, words: &[String]) -> Outcome {
             ui::say(format!("done: {told}"));
             Ok(())
         }
-        Ok(status) => {
-            Err(Failure::new(format!("`{told}` did not succeed ({status}); the work itself is safe")))
-        }
+        Ok(status) => Err(Failure::new(format!("`{told}` failed ({status}); the work itself is safe"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Err(Failure::new(format!("`{program}` is not installed; the work itself is safe"))
                 .hint("without --gh, the texts are printed"))

@@ -37,7 +37,7 @@ pub(crate) fn judge(
     claims::see_whole(project, &facts, &standing::gates_of(journal, &facts)?, &mut looked)?;
     let mut told = looked.report.clone();
     for file in &looked.missing {
-        ui::say(format!("warning: {} does not exist, and is not recorded", ui::plain(file)));
+        ui::say(format!("warning: {} does not exist, so it is not recorded", ui::plain(file)));
     }
     if !told.already.is_empty() {
         told.note =
@@ -75,7 +75,7 @@ pub(crate) fn judge(
     let (mut tree, results) = judged;
     if results.iter().all(|result| result.verdict.lets_pass()) {
         let landed = looked.land(project, &facts, tree.as_ref());
-        landed.map_err(|reason| Failure::new(format!("{id} is not taken: {reason}")))?;
+        landed.map_err(|reason| Failure::new(format!("rejected {id}: {reason}")))?;
     }
     if confirms {
         tree = claims::as_before(project, &facts, task, tree)?;
@@ -104,7 +104,7 @@ pub(crate) fn judge_committed(
     for task in waiting {
         let Some(Holder::Ledger(by)) = task.holder.clone() else { continue };
         let id = &task.id;
-        ui::say(format!("what {by} called done is committed: {id} is judged"));
+        ui::say(format!("what {by} reported done is committed: {id} is checked"));
         // Commits that have these files are its work. What was told about it is known.
         let told = Told { files: task.progress.uncommitted.clone(), ..Told::default() };
         let judged = match judge((project, journal, run), &task, &told, &by, false) {

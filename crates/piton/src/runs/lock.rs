@@ -29,7 +29,7 @@ pub(crate) fn forget_dead_engine(project: &Project, journal: &mut Journal, run: 
 
 pub(crate) fn detach(journal: &mut Journal, run: &RunId) -> Outcome {
     if let Some(engine) = journal.facts(run)?.and_then(|facts| facts.engine) {
-        let reason = StopReason::Environment { detail: "the engine ended without a word".to_owned() };
+        let reason = StopReason::Environment { detail: "the engine ended unexpectedly".to_owned() };
         journal.command(run, &Command::Detach { engine, reason, tip: Vec::new() }, clock::now())?;
     }
     Ok(())

@@ -95,7 +95,7 @@ impl Made {
             self.outputs.iter().filter(|output| output.as_proven.is_some() || !output.files.is_empty())
         {
             let content = match (output.files.len(), output.files.values().next()) {
-                (0, _) => "not there any more".to_owned(),
+                (0, _) => "no longer there".to_owned(),
                 (1, Some(Some(oid))) => oid.short().to_owned(),
                 (files, _) => counted(files as u64, "file"),
             };

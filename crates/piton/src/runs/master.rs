@@ -99,7 +99,7 @@ pub(crate) fn run(
         let (mut waiting, mut before, mut after) = (Vec::new(), 0, 0);
         for entry in open {
             let (Some(list), Some(file)) = (&entry.list, lists.file(entry)?) else {
-                ui::say(format!("{} has no list yet, and is passed over", called(entry)));
+                ui::say(format!("{} has no list yet, so it is ignored", called(entry)));
                 continue;
             };
             let (done, total) = lists.counts(&file).unwrap_or((0, 0));
@@ -141,7 +141,7 @@ pub(crate) fn run(
         }
         if after == before {
             let names: Vec<String> = waiting.iter().map(|entry| called(entry)).collect();
-            ui::say(format!("nothing of these can go on before another list does: {}", names.join(", ")));
+            ui::say(format!("these wait for tasks of other lists: {}", names.join(", ")));
             return Ok(STOPPED);
         }
         open = waiting;

@@ -38,7 +38,7 @@ pub(crate) fn found(older: &Older, how: How<'_>, dry_run: bool) -> Outcome<Found
         let (found, warnings) = plans::read(from, older.system, how)?;
         warnings.into_iter().for_each(ui::say);
         if to.exists() {
-            let failure = Failure::new(format!("{} exists already", shown(to)));
+            let failure = Failure::new(format!("{} already exists", shown(to)));
             return Err(failure.hint(format!("rename {} first, then import it again", shown(from))));
         }
         if dry_run {

@@ -136,7 +136,7 @@ fn line(task: &TaskSpec, level: u32) -> String {
     let needs = if needs.is_empty() { String::new() } else { format!(" ← {}", needs.join(", ")) };
     let checks: Vec<String> = task.checks.iter().map(|check| check.run.to_string()).collect();
     let checks = match checks.len() {
-        0 => "no check: what the agent says is believed".to_owned(),
+        0 => "no check: Piton trusts what the agent reports".to_owned(),
         _ => checks.join("; "),
     };
     format!(

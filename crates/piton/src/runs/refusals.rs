@@ -32,7 +32,7 @@ pub(crate) fn say(project: &Project, journal: &Journal, run: &RunId) {
         for recorded in page {
             match recorded.event {
                 Event::Noted { note: Note::EditRefused { file, edit, reason, .. }, .. } => {
-                    refused.push(format!("not taken from {file}: {edit}: {reason}"));
+                    refused.push(format!("rejected an edit of {file}: {edit}: {reason}"));
                 }
                 Event::Released { task, reason, .. } if reason != ONLY_CLAIMED => {
                     refused.push(format!("{task} is free again: {reason}"));

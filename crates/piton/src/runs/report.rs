@@ -155,7 +155,7 @@ pub(crate) fn claim(args: &ReportArgs, confirms: bool) -> Outcome<Exit> {
         already: if args.what == Reported::Already { reason.clone() } else { String::new() },
     };
     if args.what == Reported::Already && told.note.is_empty() && attempt::attempt()?.is_some() {
-        told.note = format!("it was already so: {reason}");
+        told.note = format!("nothing had to change: {reason}");
     }
     if let Some(attempt) = attempt::attempt()? {
         return leave(args, reason, told, &attempt);
@@ -212,14 +212,14 @@ pub(crate) fn claim(args: &ReportArgs, confirms: bool) -> Outcome<Exit> {
     if let Some(files) = events.iter().find_map(waiting) {
         ui::hint(format!("{}   so that it can be judged", view::commit_command(files, &args.task)));
         ui::hint(format!(
-            "piton report {} done   then, or --commit HASH if a commit has been that work",
+            "piton report {} done   then, or --commit HASH if that work is already committed",
             args.task
         ));
         return Ok(ERROR);
     }
     let is_open = |recorded: &Recorded| matches!(recorded.event, Event::ConfirmationStarted { .. });
     if events.iter().any(is_open) && !args.json {
-        ui::hint(format!("piton confirm {}   when somebody new has found nothing left to do", args.task));
+        ui::hint(format!("piton confirm {}   when someone else has found nothing left to do", args.task));
     }
     let not_done = matches!(args.what, Reported::Done | Reported::Already)
         && events.iter().any(|recorded| matches!(recorded.event, Event::Failed { .. }));
@@ -252,7 +252,7 @@ fn tidy(found: &FoundRun) -> Outcome {
 fn leave(args: &ReportArgs, reason: String, told: Told, attempt: &Attempt) -> Outcome<Exit> {
     let own = &attempt.task;
     if args.task != *own {
-        return Err(Failure::new(format!("this attempt is about {own}, not about {}", args.task))
+        return Err(Failure::new(format!("this attempt is for {own}, not for {}", args.task))
             .hint(format!("piton report {own} done")));
     }
     let said = match args.what {
@@ -284,7 +284,7 @@ pub(crate) fn look_again(found: &mut FoundRun, task: &TaskId) -> Outcome {
 fn commit_made(hash: &str) -> Outcome<CommitMade> {
     let is_hash = (4..=64).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_hash {
-        return Err(Failure::usage(format!("`{}` is no commit's hash", ui::plain(hash))));
+        return Err(Failure::usage(format!("`{}` is not a commit hash", ui::plain(hash))));
     }
     Ok(CommitMade { hash: hash.to_owned(), subject: String::new() })
 }
@@ -300,7 +300,7 @@ fn test_results(given: &str) -> Outcome<Tests> {
         false => given.to_owned(),
     };
     runners::told(&text).ok_or_else(|| {
-        Failure::usage("--test-results tells of no tests")
+        Failure::usage("--test-results contains no tests")
             .hint("the output of cargo test, nextest, pytest, jest, vitest or go test -v, or a JUnit report")
             .hint("or in short: --test-results '12 passed, 1 failed'")
     })

@@ -14,7 +14,7 @@ use crate::ui;
 /// `piton run` without a plan: the only run that is unfinished is resumed.
 pub(crate) fn resumed(args: &RunArgs) -> Outcome<RunArgs> {
     if args.reset {
-        return Err(Failure::usage("--reset begins a new run: say of which plan"));
+        return Err(Failure::usage("--reset begins a new run: name its plan"));
     }
     let project = find::project(args.project_path.as_deref())?;
     let journal = Journal::open_existing(&project.home)?;
@@ -34,7 +34,7 @@ pub(crate) fn resumed(args: &RunArgs) -> Outcome<RunArgs> {
             Ok(RunArgs { plan: Some(plan), run: Some(run.id.to_string()), ..args.clone() })
         }
         [] => {
-            let failure = Failure::usage(format!("no run is unfinished in {}: say which plan", project.root));
+            let failure = Failure::usage(format!("no run is unfinished in {}: name a plan", project.root));
             Err(hints::plan_hints(&project.root).into_iter().fold(failure, Failure::hint))
         }
         several => {

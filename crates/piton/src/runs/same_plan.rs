@@ -90,7 +90,7 @@ impl SamePlan {
         match &self.known {
             Some((run, its)) => {
                 let shown = paths::shown(its);
-                Err(Failure::new(format!("the run {run} has this very plan already, from {shown}"))
+                Err(Failure::new(format!("the run {run} already has this plan, from {shown}"))
                     .hint(format!("piton run {}   resumes it", typed(its)))
                     .hint(format!(
                         "piton run {plan} --reset   begins a new run, which does everything again"

@@ -61,14 +61,14 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     }
     for (provider, overload) in run::parked(&facts) {
         let next = match overload.ask_at {
-            at if at > now => format!("asked again in {}", at.since(now)),
-            _ => "to be asked again".to_owned(),
+            at if at > now => format!("Piton asks again in {}", at.since(now)),
+            _ => "Piton asks again soon".to_owned(),
         };
         let told = format!("  {provider} does not answer, {next}: {}", overload.reason);
         ui::answer_line(ui::styled(ui::WARNING, ui::plain(&told)));
     }
     for (provider, outage) in run::refused(&facts) {
-        let told = format!("  {provider} does not let `{}` in: {}", outage.agent, outage.reason);
+        let told = format!("  {provider} rejects the login of `{}`: {}", outage.agent, outage.reason);
         ui::answer_line(ui::styled(ui::WARNING, ui::plain(&told)));
     }
     for Stale { gate, reason } in &stale {
@@ -119,7 +119,7 @@ pub(crate) fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timest
         Status::Completed => match &task.proof {
             Some(Proof::Landed { commit, .. }) => format!("landed as {}", commit.short()),
             Some(Proof::Checked { already: Some(reason), .. }) => {
-                format!("its checks passed; it was already so: {}", ui::plain(reason))
+                format!("its checks passed; nothing had to change: {}", ui::plain(reason))
             }
             Some(Proof::Checked { .. }) => "its checks passed".to_owned(),
             Some(Proof::Work { commits, .. }) => match commits.last() {
@@ -135,7 +135,7 @@ pub(crate) fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timest
         Status::InProgress => match &task.holder {
             Some(piton_core::run::Holder::Ledger(name)) => match &task.progress.uncommitted[..] {
                 [] => format!("held by {name}; `piton reset {}` frees it", task.id),
-                files => format!("called done by {name}, {}", piton_core::run::waits_for(files)),
+                files => format!("reported done by {name}, {}", piton_core::run::waits_for(files)),
             },
             _ if is_by_another(task) => format!("attempt {}, by {}", task.attempt, task.progress.agent),
             _ => format!("attempt {}", task.attempt),

@@ -60,12 +60,13 @@ pub(crate) fn told(status: &RunStatus) -> String {
         RunStatus::Completed { skipped } => (ui::GOOD, format!("completed, {skipped} skipped")),
         RunStatus::Running => (ui::BUSY, "running".to_owned()),
         RunStatus::Stopping { now: true } => (ui::BUSY, "stopping at once".to_owned()),
-        RunStatus::Stopping { now: false } => {
-            (ui::BUSY, "stopping: what runs is finished first; `piton stop --now` does not wait".to_owned())
-        }
+        RunStatus::Stopping { now: false } => (
+            ui::BUSY,
+            "stopping: tasks in progress finish first; `piton stop --now` does not wait".to_owned(),
+        ),
         RunStatus::NotStarted => (DIM, "not started".to_owned()),
         RunStatus::Interrupted => {
-            (ui::WARNING, "interrupted: its engine is gone; `piton run` goes on".to_owned())
+            (ui::WARNING, "interrupted: its engine has ended; `piton run` resumes it".to_owned())
         }
         RunStatus::Closed(run::Closed { by, reason }) => {
             let why = if reason.is_empty() { String::new() } else { format!(": {}", ui::plain(reason)) };

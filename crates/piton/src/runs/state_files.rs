@@ -23,7 +23,7 @@ pub(crate) fn warn_of_second_copy(found: &FoundPlan, project: &Project) {
     if let Some(copy) = second_copy(found.plan.settings.form.system(), &found.path, project) {
         let counts = paths::shown(&found.path.join(copy.file_name().unwrap_or_default()));
         ui::say(format!(
-            "warning: {} is a second copy of the state file; {counts} counts",
+            "warning: {} is a second copy of the state file; {counts} is used",
             paths::shown(&copy)
         ));
     }

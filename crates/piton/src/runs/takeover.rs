@@ -106,7 +106,7 @@ fn state(found: &FoundPlan, project: &Project, journal: &Journal, aside: Aside) 
     }
     if let StateOf::Another(other) = &of {
         ui::say(format!(
-            "{} is about {}, another list: it is kept as .bak, and this list alone counts",
+            "{} is about {}, another list: it is kept as .bak, and only this list is used",
             paths::shown(&path),
             ui::plain(other)
         ));
@@ -206,7 +206,7 @@ fn refuse(found: &FoundPlan, refused: &Refused) -> Failure {
     ));
     failure
         .hint(format!("piton add {first} --title TEXT --plan {plan}   adds it to the plan"))
-        .hint(format!("or take it out of {file}, if nobody wants it any more"))
+        .hint(format!("or remove it from {file}, if it is no longer needed"))
         .hint(format!("piton run {plan} --reset   begins a new run from the plan alone"))
 }
 

@@ -19,9 +19,9 @@ pub(crate) fn in_force(project: &Project, roles: &[String]) -> Outcome<Prompts> 
                 .map(|it| picture::draw(&place(&it.name), &it.text, std::slice::from_ref(&*it.problem)));
             let drawn = drawn.collect::<Vec<_>>().join("\n\n");
             let names: Vec<String> = broken.iter().map(|it| place(&it.name)).collect();
-            let failure = Failure::new(format!("agents cannot be told what to do: {}", names.join(", ")));
+            let failure = Failure::new(format!("the prompts cannot be written: {}", names.join(", ")));
             Failure { picture: Some(drawn), ..failure }
-                .hint("mend it, or remove it: then Piton's own words are used")
+                .hint("fix it, or remove it to use Piton's own template")
         }
     })?;
     let files = prompts::files(project).map_err(|no| Failure::new(no.to_string()))?;
@@ -29,7 +29,7 @@ pub(crate) fn in_force(project: &Project, roles: &[String]) -> Outcome<Prompts> 
     for (name, _) in files.iter().filter(|(name, _)| !known.contains(name)) {
         let meant = nearest(name, known.iter().map(String::as_str));
         let meant = meant.map(|meant| format!("; did you mean {meant}.md?")).unwrap_or_default();
-        ui::hint(format!("{} is used by nobody{meant}", place(name)));
+        ui::hint(format!("{} is not the name of a template{meant}", place(name)));
     }
     Ok(found)
 }

@@ -75,7 +75,7 @@ fn servers_that_fail_park_their_provider_and_an_answer_resumes_it(bench: &Bench)
     ]);
     bench.plan_retrying(0, &models, &format!("attempts = 1\n{}", task("T1", "")));
     let out = bench.sandbox.run("run plan.toml --no-wait").exits(3);
-    assert!(out.contains("does not answer, and is asked again at"), "{out}");
+    assert!(out.contains("does not answer; Piton asks it again at"), "{out}");
     assert_eq!(bench.events("agent_ended")[0]["end"]["end"], json!("unavailable"));
     // The next engine asks at once, and is answered.
     let _ = bench.run().run().exits(0).says("answers again");

@@ -30,7 +30,7 @@ fn a_task(bench: &Bench) {
     assert_eq!(bench.sandbox.git(["show", "main:T1.txt"]), "done");
     assert_eq!(bench.events("agent_ended")[0]["report"]["note"], "told by a tool");
     let heard = bench.sandbox.run("output T1 --raw --plan plan.toml").exits(0);
-    let _ = heard.says("this attempt is about T1, not about T2");
+    let _ = heard.says("this attempt is for T1, not for T2");
     assert!(!outside.exists() || fences_are_possible().is_err());
     let used = bench.used();
     assert!(used[0].to_string().contains("\"input\":400"), "{used:?}");

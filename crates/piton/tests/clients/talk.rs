@@ -41,7 +41,7 @@ fn an_agent_behind_its_fence_asks_and_reports_by_tools_about_its_own_task_only(b
     let heard = heard_by(bench, "T1");
     for answer in [
         "0 of 2 tasks are completed",
-        "this attempt is about T1, not about T2",
+        "this attempt is for T1, not for T2",
         "this is an attempt of T1",
         "noted; the checks decide when you are done",
     ] {

@@ -55,7 +55,7 @@ fn a_task_gets_its_file_and_its_entries_and_is_run() {
     );
     assert_eq!(state(&sandbox)["tasks"]["L2-002"]["status"], "pending", "the state file is settled");
     assert_eq!(state(&sandbox)["metrics"]["total_tasks"], 4);
-    let _ = add(&sandbox, "L2-002", &more).exits(0).says("in the plan already");
+    let _ = add(&sandbox, "L2-002", &more).exits(0).says("already in the plan");
     let _ = add(&sandbox, "L2-002", &more[2..]).exits(1).says("another task L2-002");
     let _ = sandbox.run(&format!("plan {PLAN}")).exits(0);
     sandbox.script(&(crate::all_write() + "[L2-002]\nwrite src/L2-002.txt done\n"));
@@ -97,7 +97,7 @@ fn what_the_system_does_not_know_is_refused() {
     let before = plan();
     let file = ["--file", "src/x.txt"];
     for (id, more, words) in [
-        ("T9", &file[..], "T9 is no id of a task of this system"),
+        ("T9", &file[..], "T9 is not a task id of this system"),
         ("L4-001", &file, "--layer NAME, one of 1-foundation, 2-backend"),
         ("L2-002", &["--file", "src/x.txt", "--layer", "3-backend"], "did you mean 2-backend?"),
         ("L1-003", &["--file", "src/x.txt", "--after", "L2-001"], "in the later layer `2-backend`"),

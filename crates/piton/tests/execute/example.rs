@@ -293,7 +293,7 @@ fn recipes_beside_a_live_engine_are_heard_and_it_goes_on() {
     // Git decides what is done, and an attempt under way goes on: this is put right.
     assert!(recipe(&sandbox, ".tasks[\"L1-002\"].status = \"completed\" | .completed += [\"L1-002\"]"));
     piton_testkit::sandbox::until("an answer", || {
-        sandbox.run("log --verbose").stdout.contains("L1-002: said to be done").then_some(())
+        sandbox.run("log --verbose").stdout.contains("L1-002: reported done").then_some(())
     });
     engine.until_at(&sandbox, "store");
     let _ = engine.wait().exits(0).says("completed, 1 skipped");
@@ -332,7 +332,7 @@ fn recipes_while_nobody_looks_are_heard_by_the_next_run() {
     assert_eq!(state["metrics"]["tasks_completed"], 6);
     is_whole(&sandbox);
     let log = sandbox.run("log --verbose").exits(0);
-    let _ = log.says("edited in execute-state.json: L2-001: reset").says("L2-002: said to be done");
+    let _ = log.says("edited in execute-state.json: L2-001: reset").says("L2-002: reported done");
 }
 
 /// As the system itself lands: a branch, a commit, a merge. The commit's short hash.
@@ -436,8 +436,7 @@ fn a_run_that_another_system_left_half_done_is_finished() {
     let hashes: Vec<&str> = told.stdout.split_whitespace().filter(is_hash).collect();
     let told = hashes.iter().fold(told.stdout.clone(), |text, hash| text.replace(hash, "[HASH]"));
     insta::assert_snapshot!("import", told);
-    let _ =
-        sandbox.run(&run()).exits(0).says("L2-002   attempt 3 started").says("only its checks are run again");
+    let _ = sandbox.run(&run()).exits(0).says("L2-002   attempt 3 started").says("only its checks run again");
     is_whole(&sandbox);
     insta::assert_snapshot!("taken_over", golden(&sandbox));
 }

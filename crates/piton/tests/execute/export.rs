@@ -70,7 +70,7 @@ fn what_is_there_is_named_and_nothing_is_written() {
     let before = sandbox.fingerprint();
     let _ =
         sandbox.run("export --dialect execute --out out").exits(1).says("out/manifest.json").says("--out");
-    let _ = sandbox.run("export --dialect native").exits(1).says("of the native system already");
+    let _ = sandbox.run("export --dialect native").exits(1).says("already one of the native system");
     let _ = sandbox.run("export nobody --dialect execute").exits(1).says("there is no run `nobody`");
     let _ = sandbox.run("export").exits(2).says("--dialect");
     assert_eq!(sandbox.fingerprint(), before);

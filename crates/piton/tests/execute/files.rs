@@ -54,11 +54,12 @@ fn a_task_that_is_called_completed_is_judged_by_its_checks() {
         state["metrics"]["completed_tasks"] = json!(1);
     });
     // Nobody began it: no attempt is spent, and whoever looks next is told.
-    let _ = sandbox.run("next").exits(0).says("not taken from execute-state.json: L1-001: said to be done");
+    let _ =
+        sandbox.run("next").exits(0).says("rejected an edit of execute-state.json: L1-001: reported done");
     assert_eq!(statuses(&sandbox), ["pending", "pending", "pending"]);
     assert_eq!(state(&sandbox)["tasks"]["L1-001"]["attempts"], 0);
     assert_eq!(state(&sandbox)["metrics"]["completed_tasks"], 0, "counters are counted, not believed");
-    let _ = sandbox.run("next").exits(0).lacks("not taken from");
+    let _ = sandbox.run("next").exits(0).lacks("rejected an edit of");
     edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("in_progress"));
     let _ = sandbox.run("next").exits(0);
     edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("completed"));
@@ -164,14 +165,21 @@ fn what_the_rules_refuse_is_put_right_and_kept_once() {
     edit(&sandbox, |state| state["tasks"]["L2-001"]["status"] = json!("in_progress"));
     let _ = sandbox.run("next").exits(0);
     assert_eq!(statuses(&sandbox), ["pending", "pending", "pending"]);
-    assert!(log(&sandbox).contains("was not taken: L2-001: in progress"), "{}", log(&sandbox));
+    assert!(
+        log(&sandbox).contains("rejected an edit of execute-state.json: L2-001: in progress"),
+        "{}",
+        log(&sandbox)
+    );
     assert!(sandbox.read(format!("{PLAN}/execute-state.json.refused")).contains("in_progress"));
     // Whoever asks about the task is told, and so is whoever reads the file.
-    let _ = sandbox.run("log L2-001").exits(0).says("was not taken: L2-001: in progress");
+    let _ = sandbox
+        .run("log L2-001")
+        .exits(0)
+        .says("rejected an edit of execute-state.json: L2-001: in progress");
     let errors = state(&sandbox)["tasks"]["L2-001"]["errors"].clone();
     assert_eq!((errors.as_array().map(Vec::len), &errors[0]["type"]), (Some(1), &json!("not_taken")));
     let told = errors[0]["message"].as_str().unwrap_or_default();
-    assert!(told.starts_with("not taken from execute-state.json: L2-001: in progress: "), "{told}");
+    assert!(told.starts_with("rejected an edit of execute-state.json: L2-001: in progress: "), "{told}");
     edit(&sandbox, |state| state["tasks"]["L2-001"]["status"] = json!("dancing"));
     let _ = sandbox.run("next").exits(0);
     assert!(log(&sandbox).contains("dancing"));
@@ -186,7 +194,7 @@ fn a_broken_file_never_becomes_the_truth() {
         sandbox.age(format!("{PLAN}/execute-state.json"));
         let _ = sandbox.run("next").exits(0);
         assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"], "{broken:?}");
-        assert!(log(&sandbox).contains("an edit of execute-state.json was not taken"), "{broken:?}");
+        assert!(log(&sandbox).contains("rejected an edit of execute-state.json"), "{broken:?}");
     }
 }
 
@@ -292,7 +300,7 @@ fn the_doctor_names_what_differs_and_puts_it_right() {
     let sandbox = ledger();
     let _ = sandbox.run("doctor").exits(0).says("execute-state.json shows what the journal says");
     edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("in_progress"));
-    let _ = sandbox.run("doctor").exits(1).says("somebody wrote: L1-001: in progress");
+    let _ = sandbox.run("doctor").exits(1).says("it was edited: L1-001: in progress");
     let _ = sandbox.run("doctor --repair").exits(0).says("mended");
     assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
     let _ = sandbox.run("doctor").exits(0);
@@ -314,7 +322,7 @@ fn what_an_agent_writes_into_its_copy_is_its_report() {
     );
     sandbox.script(&gives_up);
     let run = sandbox.run(&format!("run {PLAN}")).exits(0);
-    let _ = run.says("said to have failed in execute-state.json").says("L1-001   attempt 2 started");
+    let _ = run.says("marked as failed in execute-state.json").says("L1-001   attempt 2 started");
     assert_eq!(statuses(&sandbox), ["completed", "completed", "completed"]);
     assert_eq!(sandbox.git(["ls-files", PLAN]).matches("execute-state").count(), 0, "the copy is no work");
 }
@@ -448,7 +456,7 @@ fn a_task_that_has_not_begun_may_be_edited_in_its_file_while_the_run_goes_on() {
         &file,
         &sandbox.read(&file).replace("<objective>Serve invoices", "<objective>Serve all invoices"),
     );
-    run.until_says("the plan is adopted as it is now");
+    run.until_says("adopted the plan as it is now");
     sandbox.meet("gate");
     let _ = run.wait().exits(0).lacks("asked to stop");
     assert_eq!(crate::statuses(&sandbox), ["completed"; 3]);

@@ -94,9 +94,9 @@ fn a_lock_that_was_left_is_said_at_once_named_by_the_doctor_and_cleared() {
     let lock = sandbox.project().join(PLAN).join("execute-state.lock");
     // By a script, just now.
     drop(File::create(&lock).expect("a new file"));
-    let _ = sandbox.run("doctor").exits(0).says("execute-state.lock is there").says("by a script");
+    let _ = sandbox.run("doctor").exits(0).says("execute-state.lock exists").says("by a script");
     let mut waits = sandbox.piton(["start", "L1-001", "--by", "ada"]).spawn();
-    waits.until_says("execute-state.lock is there: a script is writing, or has left it");
+    waits.until_says("execute-state.lock exists: a script is writing, or left it behind");
     fs::remove_file(&lock).expect("our own lock");
     let _ = waits.wait().exits(0);
     // By a script, long ago; and by a Piton that died.
@@ -105,7 +105,7 @@ fn a_lock_that_was_left_is_said_at_once_named_by_the_doctor_and_cleared() {
         if text.is_empty() {
             sandbox.age(&lock);
         }
-        let _ = sandbox.run("doctor").exits(1).says("execute-state.lock is there");
+        let _ = sandbox.run("doctor").exits(1).says("execute-state.lock exists");
         let _ = sandbox.run("doctor --repair").exits(0).says("mended");
         assert!(!lock.exists());
         sandbox.write(&lock, text);

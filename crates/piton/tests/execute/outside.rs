@@ -95,6 +95,6 @@ fn an_agent_gets_its_copy_of_the_state_where_such_plans_usually_lie() {
     let gives_up = all_write().replace(work, &format!("{work}[L1-001 1]\nrun {program}\n"));
     sandbox.script(&gives_up);
     let run = sandbox.run(&format!("run {plan}")).exits(0);
-    let _ = run.says("said to have failed in execute-state.json").says("L1-001   attempt 2 started");
+    let _ = run.says("marked as failed in execute-state.json").says("L1-001   attempt 2 started");
     assert_eq!(sandbox.git(["ls-files", "docs"]), "", "the copy is no work");
 }

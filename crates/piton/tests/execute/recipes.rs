@@ -87,7 +87,7 @@ state['failed'].append('L1-001'); state['metrics']['tasks_failed'] += 1";
     let told: Vec<_> =
         task["retry_feedback"].as_array().into_iter().flatten().map(|one| &one["feedback"]).collect();
     assert_eq!(told, ["Add IntegrityError handling", "Mind the slug"]);
-    assert!(!log(&sandbox).contains("was not taken"), "{}", log(&sandbox));
+    assert!(!log(&sandbox).contains("rejected an edit"), "{}", log(&sandbox));
 }
 
 /// The same beside an engine: what follows from the tasks and contradicts them is refused in the log, not in silence.
@@ -129,7 +129,7 @@ fn what_contradicts_the_tasks_is_refused_where_it_is_seen_beside_an_engine_too()
             "`completed` names L2-001",
         ] {
             assert!(
-                log(&sandbox).contains(&format!("was not taken: {refused}")),
+                log(&sandbox).contains(&format!("rejected an edit of execute-state.json: {refused}")),
                 "{refused}\n{}",
                 log(&sandbox)
             );
@@ -289,7 +289,7 @@ rm execute-state.lock
     }
     let sandbox = ledger();
     shell(&sandbox, &WRITE.replace("NOTE", "first"));
-    let _ = sandbox.run("next").exits(0).lacks("not taken");
+    let _ = sandbox.run("next").exits(0).lacks("rejected an edit");
     assert_eq!(state(&sandbox)["note"], "first");
     sandbox.fifo("begun");
     sandbox.fifo("gate");
@@ -297,7 +297,7 @@ rm execute-state.lock
     let mut run = sandbox.piton(["run", PLAN]).spawn();
     run.until_at(&sandbox, "begun");
     shell(&sandbox, &WRITE.replace("NOTE", "second"));
-    until("the advice", || log(&sandbox).contains("told: second").then_some(()));
+    until("the advice", || log(&sandbox).contains("reported: second").then_some(()));
     let created = until("the worktree in the file", || {
         let entry = state(&sandbox)["worktrees"]["L1-001"].clone();
         (entry["status"] == "active").then_some(entry)

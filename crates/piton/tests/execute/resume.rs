@@ -72,7 +72,7 @@ fn what_was_abandoned_stays_so_and_blocks_its_layer() {
     let path = worktree(&sandbox);
     sandbox.write(path.join("src/half.txt"), "half done\n");
     left_as(&sandbox, "abandoned", 5);
-    let run = sandbox.run(&format!("run {PLAN}")).exits(4).says("it was given up");
+    let run = sandbox.run(&format!("run {PLAN}")).exits(4).says("it was abandoned");
     let _ = run.lacks("attempt");
     assert_eq!(statuses(&sandbox), ["abandoned", "pending", "pending"]);
     let state = state(&sandbox);
@@ -120,7 +120,7 @@ fn what_failed_as_often_as_it_may_is_abandoned() {
 fn what_was_under_way_without_a_worktree_begins_again() {
     let sandbox = shop();
     left_as(&sandbox, "in_progress", 2);
-    begins_again(&sandbox, "its worktree is gone", 2);
+    begins_again(&sandbox, "its worktree no longer exists", 2);
 }
 
 /// As after `rm -rf`: git still lists it.
@@ -131,7 +131,7 @@ fn a_worktree_whose_folder_is_gone_is_made_again() {
         let path = worktree_with_work(&sandbox);
         fs::remove_dir_all(&path).expect("our own folder");
         left_as(&sandbox, status, 2);
-        begins_again(&sandbox, "its worktree is gone", 2);
+        begins_again(&sandbox, "its worktree no longer exists", 2);
         // The branch may be all there is of what was done before.
         assert_eq!(sandbox.git(["show", "worktree-L1-001:src/L1-001.txt"]), "done");
     }
@@ -142,7 +142,7 @@ fn what_was_being_verified_is_verified_again() {
     let sandbox = shop();
     worktree_with_work(&sandbox);
     left_as(&sandbox, "verifying", 1);
-    lands_as_it_was(&sandbox, "only its checks are run again");
+    lands_as_it_was(&sandbox, "only its checks run again");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn work_whose_worktree_and_branch_are_gone_is_done_again() {
     for status in ["verifying", "verified", "merging"] {
         let sandbox = shop();
         left_as(&sandbox, status, 3);
-        begins_again(&sandbox, "its worktree is gone", 3);
+        begins_again(&sandbox, "its worktree no longer exists", 3);
     }
 }
 
@@ -196,7 +196,7 @@ fn a_branch_that_is_checked_out_elsewhere_is_left_there() {
         left_as(&sandbox, status, 1);
         match status {
             "verified" => lands_as_it_was(&sandbox, "its work is on worktree-L1-001"),
-            _ => begins_again(&sandbox, "its worktree is gone", 1),
+            _ => begins_again(&sandbox, "its worktree no longer exists", 1),
         }
         assert_eq!(sandbox.git(["rev-parse", "worktree-L1-001"]), tip);
         assert_eq!(sandbox.git_in(&elsewhere, ["symbolic-ref", "HEAD"]), "refs/heads/worktree-L1-001");
@@ -232,7 +232,7 @@ fn a_locked_worktree_whose_folder_is_gone_is_not_forgotten() {
     fs::remove_dir_all(&path).expect("our own folder");
     left_as(&sandbox, "in_progress", 1);
     let run = sandbox.run(&format!("run {PLAN}")).exits(4);
-    let _ = run.says("needs a person: ").says("is locked (on a drive): `git worktree unlock` lets it go");
+    let _ = run.says("needs a person: ").says("is locked (on a drive): `git worktree unlock` unlocks it");
     assert!(sandbox.git(["worktree", "list", "--porcelain"]).contains("locked on a drive"));
     sandbox.git(["worktree", "unlock", path.as_str()]);
     let _ = sandbox.run("unblock L1-001").exits(0);
@@ -272,7 +272,7 @@ fn a_branch_without_a_commit_of_its_own_is_not_merged_work() {
         sandbox.git(["add", "more.txt"]);
         sandbox.git(["commit", "-q", "-m", "More"]);
         left_as(&sandbox, status, 1);
-        begins_again(&sandbox, "the same attempt goes on", 1);
+        begins_again(&sandbox, "the same attempt continues", 1);
     }
 }
 
@@ -281,7 +281,7 @@ fn what_was_being_merged_without_a_merge_is_verified_again_and_lands() {
     let sandbox = shop();
     worktree_with_work(&sandbox);
     left_as(&sandbox, "merging", 1);
-    lands_as_it_was(&sandbox, "only its checks are run again");
+    lands_as_it_was(&sandbox, "only its checks run again");
 }
 
 /// A merge that was begun in somebody's checkout is theirs to end; until then the landing waits.
@@ -355,7 +355,7 @@ fn a_worktree_of_another_run_is_not_taken_over() {
         );
         sandbox.script(&all_write());
         let run = sandbox.run(&format!("run {other}")).exits(0);
-        let _ = run.says("its worktree is another run's").says("L1-001   attempt 1 started");
+        let _ = run.says("its worktree belongs to another run").says("L1-001   attempt 1 started");
         assert_eq!(sandbox.read(theirs.join("src/L1-001.txt")), "wrong\n");
     }
 }
@@ -374,8 +374,8 @@ fn a_take_over_that_dies_is_begun_again() {
         assert_eq!(killed.code, None, "{killed}");
         let _ = sandbox.run("status").exits(1).says("no run");
         let why = match status {
-            "verified" => "only its checks are run again",
-            _ => "the same attempt goes on",
+            "verified" => "only its checks run again",
+            _ => "the same attempt continues",
         };
         let _ = sandbox.run(&format!("run {PLAN}")).exits(0).says(why);
         assert_eq!(statuses(&sandbox), DONE);
@@ -393,9 +393,9 @@ fn a_second_take_over_goes_on_where_the_first_one_was() {
     let path = worktree(&sandbox);
     sandbox.write(path.join("src/half.txt"), "half done\n");
     left_as(&sandbox, "in_progress", 2);
-    let _ = sandbox.run(&format!("import {PLAN}")).exits(0).says("the same attempt goes on");
+    let _ = sandbox.run(&format!("import {PLAN}")).exits(0).says("the same attempt continues");
     left_as(&sandbox, "in_progress", 3);
-    let _ = sandbox.run(&format!("import {PLAN} --reset")).exits(0).says("the same attempt goes on");
+    let _ = sandbox.run(&format!("import {PLAN} --reset")).exits(0).says("the same attempt continues");
     let _ = sandbox.run(&format!("run {PLAN}")).exits(0).says("L1-001   attempt 3 started");
     assert_eq!(sandbox.git(["show", "main:src/half.txt"]), "half done");
 }

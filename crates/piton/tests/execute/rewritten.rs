@@ -221,7 +221,7 @@ fn a_landing_that_a_person_reverted_is_not_done() {
             leave(&sandbox, &json!({ "L1-001": { "status": status, "attempts": 1, "commits": commits } }));
             let out = sandbox.run(&format!("import {PLAN}")).exits(0);
             if recorded {
-                let _ = out.says(&format!("completed → pending: {} took back what it had done", short(&by)));
+                let _ = out.says(&format!("completed → pending: {} reverted its work", short(&by)));
             }
             assert_eq!(statuses(&sandbox), NONE);
         }
@@ -259,11 +259,11 @@ fn a_commit_that_is_recorded_for_everything_proves_nothing() {
     let first = land(&sandbox, "L1-001", "Add invoices");
     let merge = sandbox.git(["rev-parse", "HEAD"]);
     claim(&sandbox, &[("L1-001", &first), ("L1-002", &merge)]);
-    believes(&sandbox, FIRST, &format!("its commit {} is L1-001's as well", short(&merge)));
+    believes(&sandbox, FIRST, &format!("its commit {} also belongs to L1-001", short(&merge)));
     let sandbox = shop();
     let plan = sandbox.git(["rev-parse", "HEAD"]);
     claim(&sandbox, &[("L1-001", &plan), ("L1-002", &plan)]);
-    believes(&sandbox, NONE, &format!("its commit {} is L1-002's as well", short(&plan)));
+    believes(&sandbox, NONE, &format!("its commit {} also belongs to L1-002", short(&plan)));
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn a_branch_of_many_tasks_that_was_squashed_is_known_as_a_whole() {
             sandbox.git(["branch", "-q", "-D", "feature"]);
         }
         claim(&sandbox, &[("L1-001", &tasks[0].1), ("L1-002", &tasks[1].1)]);
-        let why = format!("but {} there holds it, with other work", short(&squashed));
+        let why = format!("but {} there contains it, with other work", short(&squashed));
         let _ = sandbox
             .run(&format!("import {PLAN} --dry-run"))
             .exits(0)

@@ -133,7 +133,7 @@ fn a_worktree_with_work_in_it_goes_on_under_the_same_number() {
     let _ = sandbox
         .run(&format!("run {PLAN}"))
         .exits(0)
-        .says("the same attempt goes on in it")
+        .says("the same attempt continues in it")
         .says("L1-001   attempt 2");
     // What was uncommitted there is part of what landed.
     assert_eq!(sandbox.git(["show", "main:src/half.txt"]), "half done");
@@ -155,7 +155,7 @@ fn verified_work_only_has_its_checks_run_again() {
     // Its agent would spoil it.
     sandbox
         .script(&crate::all_write().replace("write src/L1-001.txt done\n", "write src/L1-001.txt spoilt\n"));
-    let _ = sandbox.run(&format!("run {PLAN}")).exits(0).says("only its checks are run again");
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(0).says("only its checks run again");
     assert_eq!(sandbox.git(["show", "main:src/L1-001.txt"]), "done");
 }
 
@@ -164,8 +164,7 @@ fn a_state_file_that_cannot_be_read_is_kept_and_git_is_asked() {
     let sandbox = shop();
     land(&sandbox, "L1-001", "Add invoices");
     sandbox.write(format!("{PLAN}/execute-state.json"), "{\"tasks\": {\"L1-001\": ");
-    let _ =
-        sandbox.run(&format!("import {PLAN}")).exits(0).says("execute-state.json:1:").says("git is asked");
+    let _ = sandbox.run(&format!("import {PLAN}")).exits(0).says("execute-state.json:1:").says("git decides");
     assert_eq!(statuses(&sandbox), ["completed", "pending", "pending"]);
     assert_eq!(sandbox.read(format!("{PLAN}/execute-state.json.bad")), "{\"tasks\": {\"L1-001\": ");
 }
@@ -188,7 +187,7 @@ fn a_second_copy_of_the_state_file_is_named() {
     leave(&sandbox, &json!({}));
     sandbox.write("execute-state.json", "{}");
     let warning =
-        "execute-state.json is a second copy of the state file; docs/tasks/shop/execute-state.json counts";
+        "execute-state.json is a second copy of the state file; docs/tasks/shop/execute-state.json is used";
     let _ = sandbox.run(&format!("import {PLAN}")).exits(0).says(warning);
     let _ = sandbox.run("doctor").exits(0).says("execute-state.json is a second copy of its state file");
     let _ = sandbox.run(&format!("run {PLAN} --layer 1-foundation")).exits(0).says(warning);
@@ -270,7 +269,7 @@ fn a_hash_counts_if_it_means_one_commit() {
             &json!({ "L1-002": { "status": "completed", "attempts": 1, "commits": [{ "hash": said }] } }),
         );
         let out = sandbox.run(&format!("import {PLAN} --dry-run")).exits(0);
-        let owned = out.contains("is L1-001's as well");
+        let owned = out.contains("also belongs to L1-001");
         assert_eq!(owned, understood, "{said:?}\n{out}");
         let _ = out.says("L1-002   completed → pending");
     }

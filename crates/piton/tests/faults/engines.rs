@@ -105,7 +105,7 @@ fn who_would_write_waits_for_an_engine_that_is_stopped_while_it_writes() {
         let _ = sandbox.run("log").exits(0);
         if thorough() {
             let waited = sandbox.run("raise T2 --attempts 8").exits(1);
-            let _ = waited.says("in use by another process for longer than 60 seconds");
+            let _ = waited.says("in use by another process for more than 60 seconds");
             // The first one waited as long.
             let _ = raise.wait().exits(1);
             raise = sandbox.piton(["raise", "T2", "--attempts", "9"]).spawn();

@@ -35,9 +35,13 @@ fn assert_done(sandbox: &Sandbox) {
 #[test]
 fn a_lock_from_before_the_run_is_left_alone_and_named_where_it_is_in_the_way() {
     let mut cases = vec![
-        ("index.lock", 3, "remove [ROOT]/project/.git/index.lock if no git is running"),
-        ("HEAD.lock", 3, "remove [ROOT]/project/.git/HEAD.lock if no git is running"),
-        ("refs/heads/main.lock", 3, "remove [ROOT]/project/.git/refs/heads/main.lock if no git is running"),
+        ("index.lock", 3, "remove [ROOT]/project/.git/index.lock if no git process is running"),
+        ("HEAD.lock", 3, "remove [ROOT]/project/.git/HEAD.lock if no git process is running"),
+        (
+            "refs/heads/main.lock",
+            3,
+            "remove [ROOT]/project/.git/refs/heads/main.lock if no git process is running",
+        ),
         ("refs/heads/worktree-T1.lock", 0, "landed as"),
         ("config.lock", 0, "landed as"),
     ];
@@ -76,7 +80,7 @@ fn a_lock_that_comes_up_during_a_landing_is_taken_away_only_if_its_holder_is_dea
         let (path, holder) = lock(&sandbox, name);
         if *lives {
             drop(pause);
-            let _ = run.wait().exits(3).says(&format!("{name} if no git is running"));
+            let _ = run.wait().exits(3).says(&format!("{name} if no git process is running"));
             assert!(path.exists(), "a lock that is held was taken away");
             drop(holder);
             fs::remove_file(&path).expect("it was left alone");

@@ -166,8 +166,8 @@ fn expected(point: &str, deed: Deed) -> (i32, &'static str) {
         // The same change by another name.
         Deed::Amend if BEFORE.contains(&point) => (0, "landed as"),
         Deed::Amend => (0, "landing starts over: `main` was moved to"),
-        Deed::Rewind => (4, "`piton reset T1` do it anew on what is there now"),
-        Deed::Delete | Deed::Rename => (4, "is gone: `git branch main"),
+        Deed::Rewind => (4, "`piton reset T1` do it again on the current branch"),
+        Deed::Delete | Deed::Rename => (4, "no longer exists: `git branch main"),
         Deed::ChangeTheFile => (3, "landing waits: [ROOT]/project has changes of its own in log.txt"),
         Deed::Stage => (3, "landing waits: [ROOT]/project has changes of its own in new/T1.txt"),
         _ => (0, "landed as"),
@@ -306,8 +306,8 @@ fn start_over(sandbox: &Sandbox) {
 fn a_target_that_is_checked_out_nowhere_is_moved_from_where_it_was_or_not_at_all() {
     let cases = [
         ("commit", 0, "landing starts over: `release` was moved to"),
-        ("rewind", 4, "`piton reset T1` do it anew on what is there now"),
-        ("delete", 4, "is gone: `git branch release"),
+        ("rewind", 4, "`piton reset T1` do it again on the current branch"),
+        ("delete", 4, "no longer exists: `git branch release"),
     ];
     in_parallel(&cases, |(deed, code, words)| {
         let sandbox = project();
@@ -353,7 +353,7 @@ fn objects_that_are_packed_while_they_are_synced_are_kept() {
             _ => drop(sandbox.git(["repack", "-q", "-a", "-d", "-k"])),
         }
         drop(pause);
-        let out = run.wait().exits(0).lacks("could not keep");
+        let out = run.wait().exits(0).lacks("could not save");
         sandbox.assert_landed_once("main", &["T1"]);
         let _ = sandbox.run("doctor").exits(0);
         drop(out);

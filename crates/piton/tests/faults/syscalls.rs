@@ -99,7 +99,7 @@ fn a_sync_of_the_journal_that_fails_ends_the_engine_and_is_not_tried_again() {
             assert_eq!(run.after.len(), 0, "{:?}", run.after);
         } else if run.failed.is_some() {
             let out = run.out.clone().exits(1).says("[ROOT]/project/.git/piton/piton.db: ");
-            let _ = out.says("whether the last change was kept is known after a new start");
+            let _ = out.says("start again to see whether the last change was saved");
             assert_eq!(run.after.len(), 0, "{:?}", run.after);
         }
         assert_goes_on(&sandbox, &run.out, 2);
@@ -118,7 +118,7 @@ fn a_write_of_the_journal_that_the_disk_refuses_ends_the_engine_with_nothing_los
         assert!(run.failed.is_some(), "the journal is written more often than {nth} times");
         let _ = run.out.clone().exits(1).says(match *errno {
             ENOSPC => "piton.db: no space left on the disk: nothing was changed",
-            _ => "whether the last change was kept is known after a new start",
+            _ => "start again to see whether the last change was saved",
         });
         assert_goes_on(&sandbox, &run.out, 2);
     });
@@ -175,7 +175,7 @@ fn work_that_the_disk_could_not_keep_waits_for_a_person() {
             point.who == Who::Engine && is_sync(point) && ours
         });
         assert!(run.failed.is_some(), "objects are synced more often than {nth} times");
-        let out = run.out.clone().exits(4).says("the disk could not keep [ROOT]/project/.git/objects/");
+        let out = run.out.clone().exits(4).says("the disk could not save [ROOT]/project/.git/objects/");
         let _ = out.says("run `git fsck` before `piton retry`");
         let blocked =
             if sandbox.run("status T1 --json").stdout.contains("\"blocked\"") { "T1" } else { "T2" };
@@ -192,7 +192,7 @@ fn what_an_agent_wrote_and_the_disk_did_not_take_waits_for_a_person() {
     let sandbox = project();
     let run = run_failing(&sandbox, EIO, 1, |point| point.who == Who::Keeper && point.call == "syncfs");
     assert!(run.failed.is_some(), "a keeper syncs what its agent wrote");
-    let _ = run.out.exits(4).says("the disk could not keep").says("run `git fsck` before `piton retry`");
+    let _ = run.out.exits(4).says("the disk could not save").says("run `git fsck` before `piton retry`");
     let _ = sandbox.run("retry T1").exits(0);
     let _ = sandbox.run("run plan.toml").exits(0);
     sandbox.assert_landed_once("main", &["T1", "T2"]);
@@ -236,7 +236,7 @@ fn a_project_that_becomes_read_only_at_any_change_is_gone_on_with_once_it_is_not
         match out.code {
             Some(0) => {}
             Some(4) => {
-                let _ = out.clone().says("the disk could not keep [ROOT]/.worktrees/project/T");
+                let _ = out.clone().says("the disk could not save [ROOT]/.worktrees/project/T");
                 let blocked = if out.stdout.contains("! T1") { "retry T1" } else { "retry T2" };
                 let _ = sandbox.run(blocked).exits(0);
             }

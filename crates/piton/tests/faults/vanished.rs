@@ -39,7 +39,7 @@ fn a_worktree_that_is_deleted_under_its_agent_is_made_anew() {
         let (sandbox, run) = at_a_gate();
         fs::remove_dir_all(sandbox.worktrees().join(what)).expect("it is there");
         sandbox.meet("held");
-        let _ = run.wait().exits(0).says("T1 is gone").lacks("attempt 2");
+        let _ = run.wait().exits(0).says("T1 no longer exists").lacks("attempt 2");
         assert_done(&sandbox);
     });
 }
@@ -80,7 +80,7 @@ fn a_journal_that_is_deleted_under_its_engine_is_saved_by_it() {
             fs::remove_file(sandbox.own().join(file)).expect("it is there");
         }
         let out = run.wait().exits(1).says("its files were removed or replaced while it was in use");
-        let lost = if **files == ["piton.db-shm"] { "nothing is lost" } else { "what it held is saved" };
+        let lost = if **files == ["piton.db-shm"] { "nothing is lost" } else { "its content is saved" };
         let _ = out.says(lost);
         // The agent lives on, and the next engine takes it over.
         let next = sandbox.piton(["run", "plan.toml"]).spawn();
@@ -151,7 +151,7 @@ fn a_journal_that_is_overwritten_under_its_engine_is_said_to_be_damaged_and_noth
     let _ =
         sandbox.run("doctor --repair").exits(0).says("nothing of it could be read").says("piton run PLAN");
     let out = sandbox.run("run plan.toml").exits(0).lacks("T0       attempt");
-    let _ = out.says("whose journal is gone, and not done again: T0");
+    let _ = out.says("whose journal no longer exists, so not done again: T0");
     sandbox.assert_landed_once("main", &["T0", "T1", "T2"]);
     let doctor = sandbox.run("doctor").exits(0);
     // What only the lost run knew of is still there, and is told of; its engine may not have got so far.
@@ -170,14 +170,15 @@ fn what_landed_before_its_journal_was_lost_is_not_done_again() {
     let _ = sandbox.run("run plan.toml --task T2").exits(0);
     sandbox.git(["revert", "--no-edit", "-m", "1", "HEAD"]);
     fs::remove_dir_all(sandbox.own()).expect("it is there");
-    let out = sandbox.run("run plan.toml").exits(0).says("whose journal is gone, and not done again: T1\n");
+    let out =
+        sandbox.run("run plan.toml").exits(0).says("whose journal no longer exists, so not done again: T1\n");
     let _ = out.lacks("T1       attempt").says("T2       attempt 1").says("T3       attempt 1");
     let landed = sandbox.git(["log", "--first-parent", "--format=%s", "--grep=^Merge worktree-T1", "main"]);
     assert_eq!(landed.lines().count(), 1, "{landed}");
     assert_eq!(sandbox.git(["show", "main:T2.txt"]), "done");
     // The next one is begun by somebody who wants all of it done again.
     fs::remove_dir_all(sandbox.own()).expect("it is there");
-    let out = sandbox.run("run plan.toml --reset --no-commits").lacks("whose journal is gone");
+    let out = sandbox.run("run plan.toml --reset --no-commits").lacks("whose journal no longer exists");
     let _ = out.says("T1       attempt 1");
 }
 
@@ -194,12 +195,19 @@ fn what_another_plan_landed_is_not_taken_for_this_one() {
     sandbox.commit("Plans");
     let _ = sandbox.run("run plan.toml").exits(0);
     // The journal still knows the run that did it: whoever begins another one has to say so.
-    let _ = sandbox.run("run copy.toml --reset").lacks("whose journal is gone").says("T1       attempt 1");
+    let _ = sandbox
+        .run("run copy.toml --reset")
+        .lacks("whose journal no longer exists")
+        .says("T1       attempt 1");
     for other in ["titled.toml", "named.toml"] {
         fs::remove_dir_all(sandbox.own()).expect("it is there");
         let out = sandbox.run(&format!("run {other}"));
-        let _ = out.lacks("whose journal is gone").says("T1       attempt 1");
+        let _ = out.lacks("whose journal no longer exists").says("T1       attempt 1");
     }
     fs::remove_dir_all(sandbox.own()).expect("it is there");
-    let _ = sandbox.run("run copy.toml").exits(0).says("whose journal is gone").lacks("T1       attempt");
+    let _ = sandbox
+        .run("run copy.toml")
+        .exits(0)
+        .says("whose journal no longer exists")
+        .lacks("T1       attempt");
 }

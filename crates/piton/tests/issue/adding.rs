@@ -29,7 +29,7 @@ fn a_task_gets_its_box_where_its_turn_is_and_is_run() {
     let child = "\n  - [ ] 1.3 Name the months\n    - In English.\n    - [ ] all\n    - Files: `names.txt`";
     let after = before.replacen("\n- [ ] 2. ", &format!("{child}\n- [ ] 2. "), 1);
     assert_eq!(list(&sandbox), after);
-    let _ = add(&sandbox, &more).exits(0).says("1.3 is in the plan already");
+    let _ = add(&sandbox, &more).exits(0).says("1.3 is already in the plan");
     let _ = add(&sandbox, &["1.3", "--title", "Other"]).exits(1).says("another task 1.3");
     let _ = sandbox.run(&format!("next --plan {PLAN}")).exits(0);
     // Behind the last, and behind one in the middle; those that follow wait for it.
@@ -62,16 +62,18 @@ fn what_a_list_cannot_say_is_refused_and_nothing_is_written() {
     sandbox.fifo("gate");
     act(&sandbox, &format!("[1.1]\nmeet SIDE/gate\n{}", does_well("1.1")));
     let before = list(&sandbox);
-    let _ = add(&sandbox, &["5", "--title", "x", "--check", "true"]).exits(1).says("said for all of them");
+    let _ = add(&sandbox, &["5", "--title", "x", "--check", "true"])
+        .exits(1)
+        .says("are the same for all its tasks");
     let _ = add(&sandbox, &["5", "--title", "x", "--layer", "phase-1"]).exits(1).says("where it stands");
-    let _ = add(&sandbox, &["5", "--title", "x", "--after", "9"]).exits(1).says("there is no task 9");
+    let _ = add(&sandbox, &["5", "--title", "x", "--after", "9"]).exits(1).says("the task cannot wait for 9");
     let _ = add(&sandbox, &["five", "--title", "x"]).exits(1).says("would not be read back");
     let _ = add(&sandbox, &["1", "--title", "x"]).exits(1).says("another task 1");
     let two = ["5", "--title", "x", "--description", "And:\n- [ ] 6. y"];
     let _ = add(&sandbox, &two).exits(1).says("would not be read back");
     let mut engine = sandbox.piton(["run", "7"]).spawn();
     engine.until_says("1.1      attempt 1 started");
-    let _ = add(&sandbox, &["5", "--title", "x"]).exits(1).says("an engine works on this run");
+    let _ = add(&sandbox, &["5", "--title", "x"]).exits(1).says("an engine is working on this run");
     engine.until_at(&sandbox, "gate");
     let _ = engine.wait().exits(0);
     assert_eq!(list(&sandbox).replace("[x]", "[ ]"), before);

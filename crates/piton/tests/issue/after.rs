@@ -22,8 +22,8 @@ fn a_plan_that_is_begun_anew_is_not_put_away() {
     let _ = sandbox.run("run 7 --reset").exits(4);
     let report = sandbox.read(format!("{PLAN}/verification-report.txt"));
     assert!(report.ends_with("Result: not known yet\n"), "{report}");
-    let _ = sandbox.run("archive").exits(0).says("no plan is finished that could be put away");
-    let _ = sandbox.run("archive 7").exits(1).says("is not finished, and stays");
+    let _ = sandbox.run("archive").exits(0).says("there is no finished plan to archive");
+    let _ = sandbox.run("archive 7").exits(1).says("is not finished, so it stays");
     assert!(sandbox.project().join(PLAN).is_dir());
 }
 
@@ -92,14 +92,14 @@ fn without_gh_the_work_is_safe_and_it_is_said() {
 fn only_the_plan_of_a_finished_issue_is_put_away() {
     let sandbox = months();
     let _ = sandbox.run("next --plan 7").exits(0);
-    let _ = sandbox.run("archive 7").exits(1).says("is not finished, and stays");
-    let _ = sandbox.run("archive").exits(0).says("no plan is finished that could be put away");
+    let _ = sandbox.run("archive 7").exits(1).says("is not finished, so it stays");
+    let _ = sandbox.run("archive").exits(0).says("there is no finished plan to archive");
     let _ = sandbox.run("run 7").exits(0);
     let _ = sandbox.run("archive --dry-run").exits(0).says("would move");
     assert!(sandbox.project().join(PLAN).is_dir());
     let _ = sandbox.run("archive").exits(0).says("moved");
     let away = sandbox.project().join(".claude/plans/archive/completed/issue-7-by-month");
     assert!(!sandbox.project().join(PLAN).exists() && away.join("journal.md").is_file());
-    let _ = sandbox.run("archive").exits(0).says("no plan is finished that could be put away");
+    let _ = sandbox.run("archive").exits(0).says("there is no finished plan to archive");
     let _ = sandbox.run("status").exits(0).says("every task is completed");
 }

@@ -59,7 +59,7 @@ fn work_that_is_not_on_the_branch_proves_nothing() {
     let _ = sandbox.run("next").exits(0);
     assert_eq!((status(&sandbox, "1.1").as_str(), ticked(&sandbox)), ("pending", vec!["0".to_owned()]));
     let told = log(&sandbox);
-    assert!(told.contains("nothing of it is on `issue/7-by-month`"), "{told}");
+    assert!(told.contains("its work is not on `issue/7-by-month`"), "{told}");
     let report = sandbox.run("report 1.1 done").exits(1);
     assert!(report.contains("commit it there first"), "{report}");
     assert_eq!(status(&sandbox, "1.1"), "pending");
@@ -86,7 +86,7 @@ fn work_that_is_not_on_the_branch_proves_nothing() {
     assert_eq!(told["notes"], "(auto-updated by orchestrator)");
     assert!(journal(&sandbox).contains("### Files Modified\n- `spend.sh`\n"), "{}", journal(&sandbox));
     // The same commit is not the work of another task.
-    let _ = sandbox.run("report 1.2 done").exits(1).says("counts for 1.1");
+    let _ = sandbox.run("report 1.2 done").exits(1).says("belongs to 1.1");
     sandbox.write("tests/mistakes.sh", "true\n");
     sandbox.commit("By hand");
     let _ = sandbox.run("report 1.2 done").exits(0);
@@ -102,7 +102,7 @@ fn what_a_claim_tells_is_kept_although_it_is_refused() {
     let _ = sandbox.run("next").exits(0);
     let told = entry(&sandbox, "1.1");
     assert_eq!((&told["status"], &told["exports"]), (&json!("pending"), &json!(["--by-month"])));
-    assert!(log(&sandbox).contains("1.1: said to be done"), "{}", log(&sandbox));
+    assert!(log(&sandbox).contains("1.1: reported done"), "{}", log(&sandbox));
 }
 
 /// What was there before the run, nobody can do once more: the commit is named.
@@ -162,7 +162,7 @@ fn an_issue_is_not_completed_by_files_that_nobody_committed() {
     assert_eq!(ticked(&sandbox), ["0"], "{}", log(&sandbox));
     assert!(!statuses(&sandbox)[1..].contains(&"done".to_owned()), "{:?}", statuses(&sandbox));
     let run = sandbox.run("run 7").exits(3).lacks("Closes #7");
-    let _ = run.says("1.1 is called done by execution-state.json, and waits: not committed: spend.sh");
+    let _ = run.says("1.1 is reported done by execution-state.json, and waits: not committed: spend.sh");
     let text = journal(&sandbox);
     assert!(text.contains("git add -- spend.sh && git commit -m 'Task 1.1'"), "its own log says so: {text}");
     assert_eq!(sandbox.git(["diff", "--name-only", "main", BRANCH]), "");

@@ -134,7 +134,7 @@ fn recipes_beside_an_engine_are_heard_and_it_goes_on() {
     }
     engine.until_says("3.3      skipped");
     assert!(about(&sandbox, "1.1", COMPLETE));
-    until("an answer", || log(&sandbox).contains("1.1: said to be done").then_some(()));
+    until("an answer", || log(&sandbox).contains("1.1: reported done").then_some(()));
     assert!(about(&sandbox, "1.2", BEGIN));
     until("an answer", || log(&sandbox).contains("1.2: in progress").then_some(()));
     until("the file to be put right", || (status(&sandbox, "1.2") == "pending").then_some(()));
@@ -170,7 +170,7 @@ fn no_entry_that_is_appended_beside_an_engine_is_lost_or_doubled() {
         assert_eq!(heard.matches(&format!("journal.md notes: ## Note {i}\n")).count(), 1, "{i}: {heard}");
     }
     assert_eq!(told(&sandbox), TASKS, "{text}");
-    assert!(!heard.contains("was not taken"), "nobody did anything wrong: {heard}");
+    assert!(!heard.contains("rejected an edit"), "nobody did anything wrong: {heard}");
 }
 
 #[test]
@@ -203,19 +203,24 @@ fn a_box_that_somebody_unticks_is_ticked_again_and_they_are_told() {
     sandbox.write("spend.sh", BY_MONTH);
     sandbox.commit("By hand");
     tick(&sandbox, "1.1");
-    let _ = sandbox.run("next").exits(0).lacks("not taken");
+    let _ = sandbox.run("next").exits(0).lacks("rejected an edit");
     assert_eq!(ticked(&sandbox), ["0", "1.1"], "{}", log(&sandbox));
     let list = sandbox.read(format!("{PLAN}/tasks.md"));
     let words = "the box of 1.1 was unticked: it is completed, and is ticked again";
     for n in 1..=2 {
         sandbox.write(format!("{PLAN}/tasks.md"), &list.replace("- [x] 1.1", "- [ ] 1.1"));
-        let _ = sandbox.run("next").exits(0).says(&format!("not taken from tasks.md: {words}"));
+        let _ = sandbox.run("next").exits(0).says(&format!("rejected an edit of tasks.md: {words}"));
         assert_eq!(sandbox.read(format!("{PLAN}/tasks.md")), list);
-        assert_eq!(log(&sandbox).matches(&format!("was not taken: {words}")).count(), n, "{}", log(&sandbox));
+        assert_eq!(
+            log(&sandbox).matches(&format!("rejected an edit of tasks.md: {words}")).count(),
+            n,
+            "{}",
+            log(&sandbox)
+        );
         assert_eq!(journal(&sandbox).matches(words).count(), 1, "{}", journal(&sandbox));
         assert_eq!(status(&sandbox, "1.1"), "completed");
     }
-    let _ = sandbox.run("next").exits(0).lacks("not taken");
+    let _ = sandbox.run("next").exits(0).lacks("rejected an edit");
     sandbox.git(["checkout", "-q", "--", PLAN]);
     let _ = sandbox.run("next").exits(0).says("the box of 1.1 was unticked");
     assert_eq!(ticked(&sandbox), ["0", "1.1"]);
@@ -297,7 +302,7 @@ fn what_is_broken_or_deleted_is_written_again_and_the_broken_text_is_kept() {
         assert_eq!(status(&sandbox, "1.1"), "in_progress", "{broken:?}");
         assert_eq!(sandbox.read(format!("{PLAN}/execution-state.json.bad")), broken);
     }
-    assert!(log(&sandbox).contains("the file is no JSON"), "{}", log(&sandbox));
+    assert!(log(&sandbox).contains("the file is not JSON"), "{}", log(&sandbox));
     // What the recipe makes when it parses no task.
     if about(
         &sandbox,
@@ -372,7 +377,7 @@ fn a_task_that_has_not_begun_may_be_edited_in_the_list_while_the_run_goes_on() {
         .read(&list)
         .replace("Name the option that was probably meant", "Guess the option that was meant");
     sandbox.write(&list, &text);
-    run.until_says("the plan is adopted as it is now");
+    run.until_says("adopted the plan as it is now");
     sandbox.meet("gate");
     let _ = run.wait().exits(0).lacks("asked to stop");
     assert_eq!(statuses(&sandbox), crate::ALL_DONE);

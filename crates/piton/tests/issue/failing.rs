@@ -124,7 +124,7 @@ fn a_validation_that_nobody_mends_asks_for_a_person() {
     let report = masked(&sandbox, &sandbox.read(format!("{PLAN}/verification-report.txt")));
     insta::assert_snapshot!("not_mended", report);
     let _ = sandbox.run("next").exits(0).says("HALTED: Found failed task\n{\"id\":\"final-validation\"");
-    let _ = sandbox.run("archive").exits(0).says("no plan is finished that could be put away");
+    let _ = sandbox.run("archive").exits(0).says("there is no finished plan to archive");
     // Somebody has mended it, and it is looked at once more.
     act(&sandbox, &format!("[final-validation]\n{}", does_well("1.1")));
     let _ = sandbox.run("retry final-validation").exits(0);

@@ -47,7 +47,7 @@ fn an_edit_is_heard_whatever_encoding_the_editor_has() {
     assert!(rewritten(&sandbox, ".", twice));
     let _ = sandbox.run("next").exits(0);
     assert_eq!(entry(&sandbox, "1.1")["notes"], "b");
-    assert!(log(&sandbox).contains("`notes` is said twice: the last one counts"), "{}", log(&sandbox));
+    assert!(log(&sandbox).contains("`notes` appears twice: the last one is used"), "{}", log(&sandbox));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_second_copy_of_the_state_file_is_named() {
     let sandbox = months();
     sandbox.write("execution-state.json", "{}");
     let warning = format!(
-        "execution-state.json is a second copy of the state file; {PLAN}/execution-state.json counts"
+        "execution-state.json is a second copy of the state file; {PLAN}/execution-state.json is used"
     );
     let _ = sandbox.run("import 7").exits(0).says(&warning);
     let _ = sandbox.run("doctor").exits(0).says("execution-state.json is a second copy of its state file");
@@ -165,7 +165,7 @@ fn times_that_are_still_to_come_are_told_and_not_believed() {
     let sandbox = months();
     let state = json!({ "created_at": "2999-01-01T00:00:00Z", "updated_at": "2999-01-01T00:00:00Z", "tasks": [{ "id": "1.1", "status": "pending" }] });
     sandbox.write(file(&sandbox, "execution-state.json"), &state.to_string());
-    let _ = sandbox.run("next --plan 7").exits(0).says("tells of a time that is still to come");
+    let _ = sandbox.run("next --plan 7").exits(0).says("contains a time in the future");
     let created = crate::state(&sandbox)["created_at"].as_str().expect("a time").to_owned();
     assert!(created.starts_with("20"), "{created}");
 }
@@ -235,7 +235,7 @@ fn a_branch_that_is_gone_needs_a_person_who_makes_it_again() {
     sandbox.git(["branch", "-q", "-D", BRANCH]);
     let _ = sandbox.run("retry 3.1").exits(0);
     let run = sandbox.run("run 7").exits(4);
-    let _ = run.says("needs a person: the target branch `issue/7-by-month` does not exist any more");
+    let _ = run.says("needs a person: the target branch `issue/7-by-month` no longer exists");
     sandbox.git(["branch", BRANCH, &tip]);
     let _ = sandbox.run("unblock 3.1").exits(0);
     let _ = sandbox.run("run 7").exits(0).lacks("1.1      attempt");

@@ -110,7 +110,7 @@ fn a_task_whose_file_is_not_there_is_to_be_done() {
     sandbox.write(format!("{PLAN}/execution-state.json"), &left(&tasks));
     act(&sandbox, &format!("[1.2]\n{}run cp SIDE/done/1.1/spend.sh .\n", does_well("1.2")));
     let run = sandbox.run("run 7").exits(0);
-    let _ = run.says("tests/never.sh is not there").says("1.2      landed").lacks("1.1      attempt");
+    let _ = run.says("tests/never.sh does not exist").says("1.2      landed").lacks("1.1      attempt");
     is_whole(&sandbox);
     // What the next task begins with is the branch, whatever lies about in this checkout; and what is no path of the
     // project cannot be looked for.
@@ -120,8 +120,8 @@ fn a_task_whose_file_is_not_there_is_to_be_done() {
     ]));
     sandbox.write("tests/here.sh", "true\n");
     let next =
-        sandbox.run("next --plan 7").exits(0).says("1.2 is called done, but tests/here.sh is not there");
-    let _ = next.says("1 task done before").says("NEXT_TASK: {\"id\":\"1.2\"");
+        sandbox.run("next --plan 7").exits(0).says("1.2 is marked done, but tests/here.sh does not exist");
+    let _ = next.says("1 task already done").says("NEXT_TASK: {\"id\":\"1.2\"");
     assert!(log(&sandbox).contains("taken over from execution-state.json: completed"));
     assert!(log(&sandbox).contains("0        taken over from tasks.md: completed"), "{}", log(&sandbox));
 }
@@ -138,7 +138,7 @@ fn a_state_that_is_no_json_is_kept_and_the_list_counts() {
     sandbox.git(["commit", "-q", "-m", "By month", "spend.sh"]);
     sandbox.git(["switch", "-q", "main"]);
     let run = sandbox.run("run 7").exits(0).lacks("1.1      attempt");
-    let _ = run.says("kept as").says("the list alone counts");
+    let _ = run.says("kept as").says("only the list is used");
     assert_eq!(sandbox.read(format!("{PLAN}/execution-state.json.bad")), broken);
     assert_eq!(statuses(&sandbox), ALL_DONE);
     assert!(journal(&sandbox).starts_with(HEADER));
@@ -248,7 +248,7 @@ fn a_state_file_that_lies_outside_the_project_is_left_alone() {
     fs::rename(&outside, &inside).expect("our own file");
     fs::remove_file(&file).expect("our own link");
     std::os::unix::fs::symlink(&inside, &file).expect("a new link");
-    let _ = sandbox.run("next --plan 7").exits(0).says("1 task done before");
+    let _ = sandbox.run("next --plan 7").exits(0).says("1 task already done");
     assert!(fs::symlink_metadata(&file).expect("it is there").is_symlink());
     assert_eq!(entry(&sandbox, "1.1")["status"], "completed");
 }

@@ -58,16 +58,16 @@ fn adding_twice_is_adding_once_and_another_task_of_the_id_is_refused() {
     shows!(add(&sandbox, "T2", &[]).exits(0), @r"
     exit: 0
     --- stdout
-    T2 is in the plan already
+    T2 is already in the plan
     ");
     shows!(add(&sandbox, "T2", &["--after", "T1"]).exits(1), @r"
     exit: 1
     --- stderr
-    error: the plan has another task T2 already
+    error: the plan already has another task T2
 
     hint: `piton status T2` shows it; give yours another id
     ");
-    let _ = add(&sandbox, "t2", &[]).exits(1).says("another task t2 already");
+    let _ = add(&sandbox, "t2", &[]).exits(1).says("already has another task t2");
     assert_eq!((sandbox.read("plan.toml"), sandbox.events()), (plan, events));
 }
 
@@ -122,7 +122,7 @@ fn a_plan_that_was_changed_otherwise_is_not_adopted_by_the_way() {
     sandbox.write("plan.toml", &sandbox.read("plan.toml").replace("Please", "Kindly"));
     let plan = sandbox.read("plan.toml");
     let refused = add(&sandbox, "T2", &[]).exits(1);
-    let _ = refused.says("differs from the run's in more than new tasks").says("piton run plan.toml");
+    let _ = refused.says("changes more than it adds").says("piton run plan.toml");
     assert_eq!(sandbox.read("plan.toml"), plan);
 }
 

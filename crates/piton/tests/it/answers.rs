@@ -25,8 +25,8 @@ fn an_answer_lets_a_blocked_task_go_on_and_is_in_its_next_prompt() {
     [TIME] T1       answered by you: the left one
     [TIME] T1       unblocked by you
     --- stderr
-    piton prompt T1   prints what the next try is told
-    hint: piton run plan.toml   goes on
+    piton prompt T1   prints the prompt of the next try
+    hint: piton run plan.toml   resumes it
     ");
     let prompt = sandbox.run("prompt T1").exits(0).stdout;
     let (_, section) = prompt.split_once("## Answers from a person\n").expect("told");
@@ -41,7 +41,7 @@ fn an_answer_lets_a_blocked_task_go_on_and_is_in_its_next_prompt() {
 fn the_same_answer_twice_is_one_and_a_completed_task_takes_none() {
     let sandbox = asked();
     let _ = sandbox.piton(["answer", "T1", "the left one"]).run().exits(0);
-    let _ = sandbox.piton(["answer", "T1", " the left one\n"]).run().exits(0).says("has this answer already");
+    let _ = sandbox.piton(["answer", "T1", " the left one\n"]).run().exits(0).says("already has this answer");
     assert_eq!(count(&sandbox.events(), "answered"), 1);
     // Another one is told beside it, and the newest comes last.
     let _ = sandbox.piton(["answer", "T1", "no, the right one"]).run().exits(0).lacks("unblocked");
@@ -73,7 +73,7 @@ fn an_answer_reaches_who_keeps_the_ledger_and_an_abandoned_task_is_tried_again()
     sandbox.plan(&task("T1", "attempts = 1"));
     sandbox.script("[T1]\nwrite other.txt x\n");
     let _ = sandbox.run("run plan.toml").exits(4);
-    let _ = sandbox.piton(["answer", "T1", "write T1.txt"]).run().exits(0).says("to be tried again");
+    let _ = sandbox.piton(["answer", "T1", "write T1.txt"]).run().exits(0).says("you asked to retry it");
     let _ = sandbox.run("orient T1").exits(0).says("you answered:\n> write T1.txt\n");
     sandbox.script(&writers(&["T1"]));
     let _ = sandbox.run("run plan.toml").exits(0);
@@ -108,8 +108,11 @@ fn a_guardrail_can_be_taken_out_again() {
     for text in ["No new dependency", "No new file", "Use tabs"] {
         let _ = sandbox.piton(["guardrail", "add", text]).run().exits(0);
     }
-    let _ =
-        sandbox.piton(["guardrail", "remove", "no new"]).run().exits(1).says("2 guardrails have these words");
+    let _ = sandbox
+        .piton(["guardrail", "remove", "no new"])
+        .run()
+        .exits(1)
+        .says("2 guardrails contain this text");
     let _ = sandbox.piton(["guardrail", "remove", "spaces"]).run().exits(1).says("piton guardrail list");
     let _ = sandbox
         .piton(["guardrail", "remove", "DEPENDENCY"])

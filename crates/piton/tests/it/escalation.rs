@@ -83,7 +83,7 @@ fn what_may_fail_is_left_behind_and_said_so() {
     plan-[RUN] 2 tasks in [ROOT]/project, landing on main
     [TIME]          engine started, 3 at a time
     [TIME] A        attempt 1 started
-    [TIME] A        failed: check `test -s A.txt` failed with exit status 1; the run goes on without it
+    [TIME] A        failed: check `test -s A.txt` failed with exit status 1; the run continues without it
     [TIME] B        attempt 1 started
     [TIME] B        verified, waits to land
     [TIME] B        landed as [COMMIT]
@@ -116,7 +116,7 @@ fn a_reviewer_decides_and_its_findings_are_told_to_whoever_mends_them() {
     sandbox.plan(&task("A", check));
     let folder = sandbox.program("keep", "cp $PITON_PROMPT $(dirname $0)/../second.md");
     sandbox.script(&format!("[A]\nwrite A.txt good\n[A 2]\nrun {folder}/keep\nwrite A.txt better\n"));
-    let _ = sandbox.run("run plan.toml").exits(0).says("found what has to be mended (0 critical, 1 major)");
+    let _ = sandbox.run("run plan.toml").exits(0).says("found problems (0 critical, 1 major)");
     let asked = sandbox.read(sandbox.root().join("reviewer.A.md"));
     assert!(asked.starts_with("# Review\n\nReview whether A.txt is good\n"), "{asked}");
     let second = sandbox.read(sandbox.root().join("second.md"));

@@ -25,7 +25,7 @@ fn one_commit_is_the_work_of_one_task() {
     let commit = sandbox.git(["rev-parse", "HEAD"]);
     for id in ["T2", "T3"] {
         let refused = sandbox.run(&format!("report {id} done")).exits(1).says("nothing shows that work on");
-        let _ = refused.says("counts for T1").says("done --no-change --reason").lacks("running");
+        let _ = refused.says("belongs to T1").says("done --no-change --reason").lacks("running");
         assert_eq!((status(&sandbox, id).as_str(), spent(&sandbox, id)), ("pending", 0.into()));
     }
     // Unless it is named, or nothing had to change.
@@ -72,7 +72,7 @@ fn work_that_is_not_committed_makes_a_claim_wait_and_says_how_to_commit_it() {
     let sandbox = shared();
     sandbox.write("a b.txt", "x");
     let waits = sandbox.run("report T1 done").exits(1);
-    let waits = waits.says("called done by you, and waits: not committed: a b.txt").lacks("running");
+    let waits = waits.says("reported done by you, and waits: not committed: a b.txt").lacks("running");
     assert!(waits.stderr.contains("git add -- 'a b.txt' && git commit -m 'Task T1'"), "{waits}");
     assert_eq!((status(&sandbox, "T1").as_str(), spent(&sandbox, "T1")), ("in_progress", 0.into()));
     let why = sandbox.run("why T1").exits(0).says("not committed: a b.txt");
@@ -98,10 +98,10 @@ fn a_claim_that_waits_is_judged_once_its_work_is_committed() {
         sandbox.write("a.txt", "x");
         let _ = sandbox.run("report T1 done --by ada --file a.txt --note first").exits(1);
         // As long as it is not committed, nothing happens.
-        let _ = sandbox.run("next").exits(0).says("called done by ada, not committed: a.txt");
+        let _ = sandbox.run("next").exits(0).says("reported done by ada, not committed: a.txt");
         assert_eq!(status(&sandbox, "T1"), "in_progress");
         sandbox.commit("By hand");
-        let judged = sandbox.run(command).exits(0).says("what ada called done is committed: T1 is judged");
+        let judged = sandbox.run(command).exits(0).says("what ada reported done is committed: T1 is checked");
         assert_eq!(status(&sandbox, "T1"), "completed", "{judged}");
         let _ = sandbox.run("report T2 done").exits(1).says("nothing shows that work on T2 was done");
     }
@@ -120,7 +120,7 @@ fn a_claim_for_a_task_nobody_began_spends_no_attempt() {
     sandbox.plan(&(task("T1", "") + &task("T2", "")));
     let _ = sandbox.run("next --plan plan.toml").exits(0);
     let refused = sandbox.run("report T1 done").exits(1);
-    let _ = refused.says("nobody began it, and check `test -s T1.txt` failed");
+    let _ = refused.says("it was never started, and check `test -s T1.txt` failed");
     assert_eq!((status(&sandbox, "T1").as_str(), spent(&sandbox, "T1")), ("pending", 0.into()));
 }
 

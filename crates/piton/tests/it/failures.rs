@@ -143,7 +143,7 @@ fn who_does_not_want_to_wait_for_a_usage_limit_goes_on_later() {
     let _ = sandbox
         .run("run plan.toml --no-wait")
         .exits(3)
-        .says("a usage limit of default holds until")
+        .says("the usage limit of default lasts until")
         .says("piton run plan.toml");
     assert_eq!(status(&sandbox, "T1"), "failed");
     // The engine after it waits for what is left, and no attempt was spent.
@@ -179,7 +179,7 @@ fn a_blocked_task_waits_for_a_person() {
     --- stdout
     [TIME] T1       unblocked by you
     --- stderr
-    hint: piton run plan.toml   goes on
+    hint: piton run plan.toml   resumes it
     ");
     let _ = sandbox.run("run plan.toml").exits(0);
     assert_eq!(status(&sandbox, "T2"), "completed");

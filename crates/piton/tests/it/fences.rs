@@ -107,7 +107,7 @@ fn a_fenced_agent_commits_and_reports_and_writes_nowhere_else() {
     let log = sandbox.git(["log", "--format=%s %an", "main"]);
     assert!(log.contains("By the agent Agent") && log.contains("Later"), "{log}");
     assert!(sandbox.events().iter().any(|event| event.contains("from inside")));
-    assert!(sandbox.events().iter().all(|event| !event.contains("was at work")), "nothing to tell");
+    assert!(sandbox.events().iter().all(|event| !event.contains("was running")), "nothing to tell");
 }
 
 /// What people do with git in a checkout works, the work is captured wherever it ended, and what was put aside is kept.
@@ -271,9 +271,9 @@ fn what_an_unfenced_agent_touches_outside_is_told_and_what_is_pitons_is_put_back
     for mine in ["notes.txt", "draft.txt", "other.txt"] {
         sandbox.write(mine, "mine\n");
     }
-    let _ = sandbox.run("run plan.toml").exits(0).says("README.md was put back in the main checkout");
+    let _ = sandbox.run("run plan.toml").exits(0).says("README.md was restored in the main checkout");
     let notes: Vec<String> =
-        sandbox.events().into_iter().filter(|event| event.contains("was at work")).collect();
+        sandbox.events().into_iter().filter(|event| event.contains("was running")).collect();
     let [first, second] = &notes[..] else { panic!("{notes:#?}") };
     for told in [
         "refs/heads/mine was made at",
@@ -281,7 +281,7 @@ fn what_an_unfenced_agent_touches_outside_is_told_and_what_is_pitons_is_put_back
         "stray.txt was changed in the main checkout",
         "draft.txt was changed in the main checkout",
         "notes.txt was removed from the main checkout",
-        "README.md was put back in the main checkout to what is committed",
+        "README.md was restored in the main checkout to what is committed",
     ] {
         assert!(first.contains(told), "{told}: {first}");
     }
@@ -291,7 +291,7 @@ fn what_an_unfenced_agent_touches_outside_is_told_and_what_is_pitons_is_put_back
         "what was written is no more than that: {notes:#?}"
     );
     assert!(
-        second.contains("put back: commondir of the worktree; refs/heads/worktree-T1; refs/piton/plan-"),
+        second.contains("restored it: commondir of the worktree; refs/heads/worktree-T1; refs/piton/plan-"),
         "{second}"
     );
     assert!(sandbox.exists("stray.txt"), "what may be a person's stays");
@@ -315,7 +315,7 @@ fn what_a_landing_writes_is_not_taken_for_the_work_of_an_agent() {
     // The files are there, the branch is where it was, and now the agent of B ends.
     until("the files of a landing", || sandbox.exists("a.txt").then_some(()));
     run.until_at(&sandbox, "agent");
-    let seen = || sandbox.events().into_iter().find(|event| event.contains("was at work"));
+    let seen = || sandbox.events().into_iter().find(|event| event.contains("was running"));
     let note = until("a note", seen);
     drop(run.until_paused(&sandbox));
     let run = run.wait().exits(0);
@@ -362,7 +362,7 @@ fn without_a_view_modes_times_and_attributes_of_a_persons_files_are_reported() {
         .exits(0)
         .says("the mode, times or attributes of README.md were changed")
         .says("the mode, times or attributes of plan.toml were changed")
-        .says("put back: the mode of ")
+        .says("restored it: the mode of ")
         .lacks("quiet.txt")
         .lacks("of a.txt were changed");
     let home = fs::metadata(sandbox.project().join(".git/piton")).expect("a folder");
@@ -503,10 +503,7 @@ fn a_change_of_what_judges_work_is_a_verdict_of_its_own() {
     );
     let _ = sandbox.run("run plan.toml").exits(0);
     let log = sandbox.run("log --plan plan.toml").stdout;
-    assert!(
-        log.contains("check `protected files` found what has to be mended (the work changes Jenkinsfile)"),
-        "{log}"
-    );
+    assert!(log.contains("check `protected files` found problems (the work changes Jenkinsfile)"), "{log}");
     assert!(!sandbox.exists("Jenkinsfile"));
 }
 

@@ -26,7 +26,7 @@ fn a_landed_task_that_became_another_one_is_done_again() {
     let refused = sandbox.run("run plan.toml").exits(1);
     let hints: Vec<&str> = refused.stderr.lines().filter(|line| line.starts_with("hint:")).collect();
     assert_eq!(hints[0], "hint: piton run plan.toml --reset    begins a new run", "{refused}");
-    assert!(hints[1].ends_with("done again, since they are other tasks now: T1"), "{refused}");
+    assert!(hints[1].ends_with("will be done again because they have changed: T1"), "{refused}");
     sandbox.fifo("arrived");
     sandbox.fifo("gate");
     sandbox.script("[T1]\nmeet SIDE/arrived\nmeet SIDE/gate\nwrite other.txt done\n");
@@ -39,7 +39,7 @@ fn a_landed_task_that_became_another_one_is_done_again() {
     let said = format!("## What was here before\nAnother task had this id before and landed as {first}. ");
     assert!(asked.contains(&said) && asked.contains("The earlier task, quoted:\n> Do T1\n"), "{asked}");
     sandbox.meet("gate");
-    let _ = run.wait().exits(0).says("so they are done again: T1");
+    let _ = run.wait().exits(0).says("so they will be done again: T1");
     assert_eq!(sandbox.git(["show", "main:other.txt"]), "done");
     let _ = sandbox.run("verify T1").exits(0);
     let _ = sandbox.run("run plan.toml").exits(0).lacks("attempt");
@@ -80,7 +80,8 @@ fn a_trailer_that_an_agent_wrote_lands_nothing() {
     let all = sandbox.git(["log", "--format=%s", "main"]);
     assert!(all.contains("[T2] Do T2") && all.contains("Merge worktree-T2"), "{all}");
     std::fs::remove_dir_all(sandbox.own()).expect("it is there");
-    let out = sandbox.run("run plan.toml").exits(0).says("whose journal is gone, and not done again: T1\n");
+    let out =
+        sandbox.run("run plan.toml").exits(0).says("whose journal no longer exists, so not done again: T1\n");
     let _ = out.says("T2       attempt 1");
     assert_eq!(sandbox.git(["show", "main:T2.txt"]), "done");
 }
@@ -93,7 +94,8 @@ fn another_task_under_a_known_id_has_not_landed_by_a_lost_run() {
     let other = task("T1", "checks = ['test -s other.txt']").replace("Please do", "Please undo");
     sandbox.plan(&(other + &task("T2", "depends_on = ['T1']")));
     sandbox.script("[T1]\nwrite other.txt done\n");
-    let out = sandbox.run("run plan.toml").exits(0).says("whose journal is gone, and not done again: T2\n");
+    let out =
+        sandbox.run("run plan.toml").exits(0).says("whose journal no longer exists, so not done again: T2\n");
     let _ = out.says("T1       attempt 1");
 }
 
@@ -106,7 +108,7 @@ fn a_plan_is_one_run_from_every_checkout() {
     let _ = from_linked("run plan.toml --onto main").exits(0).says("has this plan, from").lacks("attempt");
     // A copy is refused before anything starts.
     sandbox.write("copy.toml", &sandbox.read("plan.toml"));
-    let copy = sandbox.run("run copy.toml").exits(1).says("has this very plan already, from plan.toml");
+    let copy = sandbox.run("run copy.toml").exits(1).says("already has this plan, from plan.toml");
     let _ = copy.says("hint: piton run plan.toml   resumes it").says("piton run copy.toml --reset");
     sandbox.assert_landed_once("main", &["T1", "T2"]);
     // On another branch it is other work, and that is said.
@@ -144,7 +146,7 @@ fn every_command_finds_the_run_of_a_plan_from_another_checkout() {
     assert_eq!(from_here, known(sandbox.run("status --plan plan.toml --json").exits(0)));
     // A copy is refused for them as well.
     std::fs::copy(linked.join("plan.toml"), linked.join("copy.toml")).expect("a copy");
-    let _ = from_linked("next --plan copy.toml").exits(1).says("has this very plan already, from");
+    let _ = from_linked("next --plan copy.toml").exits(1).says("already has this plan, from");
 }
 
 /// One has claimed a folder and not yet made it when the other wants it.

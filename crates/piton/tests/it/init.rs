@@ -29,7 +29,7 @@ fn what_is_written_for_a_client_is_shown_first_and_taken_out_to_the_byte() {
         let written = sandbox.run(&format!("{command} --yes")).exits(0);
         assert_eq!(written.stdout, shown.stdout);
         assert_ne!(sandbox.git(["status", "--porcelain"]), "");
-        let _ = sandbox.run(&format!("{command} --yes")).exits(0).says("it is all there already");
+        let _ = sandbox.run(&format!("{command} --yes")).exits(0).says("everything is already in place");
         if client == "claude" {
             let _ = written
                 .says("--- /dev/null\n+++ .claude/skills/piton/SKILL.md\n")
@@ -62,7 +62,7 @@ fn a_file_that_cannot_be_changed_is_left_alone() {
     let _ =
         sandbox.run("init --for codex --yes").exits(1).says(".codex/config.toml cannot be changed: line ");
     std::os::unix::fs::symlink("elsewhere", sandbox.project().join("GEMINI.md")).expect("a link");
-    let _ = sandbox.run("init --for gemini --yes").exits(1).says("is no plain file");
+    let _ = sandbox.run("init --for gemini --yes").exits(1).says("is not a regular file");
     let commented = "{\n  // ours\n  \"mcpServers\": {\n    \"x\": {} // and more\n  }\n}\n";
     sandbox.write(".mcp.json", commented);
     let _ = sandbox.run("init --for claude --yes").exits(0);
@@ -139,7 +139,7 @@ fn an_agent_of_pitons_may_stop_when_it_has_said_what_came_of_its_task() {
     let _ = sandbox.run("run plan.toml").exits(0);
     assert_eq!(sandbox.git(["show", "main:T1.txt"]), "2\n0\n2\n0\n0\n0");
     let asked = sandbox.read(sandbox.root().join("asked"));
-    assert!(asked.contains("have not said what came of T1. If it is not done, go on"), "{asked}");
+    assert!(asked.contains("have not reported the result of T1. If it is not done, continue"), "{asked}");
     // Outside of an attempt it holds nobody.
     let ask = format!("printf '{{}}' | {piton} hook stop --attempt");
     let _ = sandbox.piton_by(&["sh", "-c", &ask, "sh"], []).run().exits(0);

@@ -36,7 +36,7 @@ fn the_worked_example_is_shown() {
       [ ] 4      Final Checkpoint
 
     checks of every task
-      sh check.sh  said in piton.toml
+      sh check.sh  set in piton.toml
       0       git rev-parse --verify --quiet refs/heads/issue/7-by-month
       2       test -s tests/by-month.sh
 
@@ -86,7 +86,7 @@ fn a_new_plan_is_fine_as_it_is() {
         .says("found in Makefile")
         .says("on issue/12-greeting");
     assert!(!plan.contains("warning"), "{plan}");
-    let _ = sandbox.run("new issue 12 greeting").exits(1).says("exists already").says("--force");
+    let _ = sandbox.run("new issue 12 greeting").exits(1).says("already exists").says("--force");
     let _ = sandbox.run("new issue 12 greeting --force").exits(0);
     let _ = sandbox.run("new issue 12").exits(2).says("piton new issue NUMBER SLUG");
     let _ = sandbox.run("new issue twelve x").exits(2).says("is not the number of an issue");
@@ -110,7 +110,7 @@ fn a_number_with_two_plans_or_none_is_refused() {
     shows!(sandbox.run("plan 7").exits(2), @r"
     exit: 2
     --- stderr
-    error: issue 7 has several plans: say which
+    error: issue 7 has several plans: name one
 
     hint: .claude/plans/issue-007-b
     hint: .claude/plans/issue-7-a
@@ -122,7 +122,8 @@ fn a_number_with_two_plans_or_none_is_refused() {
 
     hint: piton new issue 9 SLUG
     ");
-    let _ = sandbox.run("plan 8").exits(0).says("on issue/8").says("none: what the agent says is believed");
+    let _ =
+        sandbox.run("plan 8").exits(0).says("on issue/8").says("none: Piton trusts what the agent reports");
     let _ = sandbox.run("status 8").exits(1).says("there is no run of .claude/plans/issue-8");
     let _ = sandbox.run("run 8 --max-parallel 2 --dry-run").exits(2).says("one after the other");
 }
@@ -169,6 +170,6 @@ fn signs_that_were_decoded_wrongly_are_put_right_if_asked() {
     assert_eq!(sandbox.read(&list), right);
     assert_eq!(sandbox.read(format!("{list}.bak2")), wrong);
     assert_eq!(sandbox.read(format!("{list}.bak")), "mine");
-    let _ = sandbox.run("plan 7 --fix-encoding").exits(0).says("no sign in the plan was decoded wrongly");
+    let _ = sandbox.run("plan 7 --fix-encoding").exits(0).says("the plan has no wrongly decoded characters");
     assert!(!sandbox.exists(format!("{list}.bak3")));
 }

@@ -91,7 +91,7 @@ fn reports_of_failure_spend_attempts_and_reports_of_blocked_need_a_person() {
 fn what_somebody_holds_nobody_else_reports_on() {
     let sandbox = ledger();
     let _ = sandbox.run("start T1 --by ada").exits(0).says("attempt 1 started by ada");
-    let _ = sandbox.run("start T1 --by ada").exits(0).says("T1 is yours already");
+    let _ = sandbox.run("start T1 --by ada").exits(0).says("T1 is already yours");
     let taken = sandbox.run("start T1 --by bob").exits(1).says("T1 is in progress, held by ada");
     let _ = taken.says("piton report T1 done --by ada").says("to free it: piton reset T1");
     sandbox.write("T1.txt", "x");
@@ -100,7 +100,7 @@ fn what_somebody_holds_nobody_else_reports_on() {
     let _ = taken.says("to free it: piton reset T1");
     let _ = sandbox.run("next").exits(0).says("held by ada; `piton reset T1` frees it");
     let _ = sandbox.run("status").exits(0).says("held by ada; `piton reset T1` frees it");
-    let _ = sandbox.run("why T1").exits(0).says("T1 is held by ada").says("piton reset T1");
+    let _ = sandbox.run("why T1").exits(0).says("T1 has been held by ada").says("piton reset T1");
     let _ = sandbox.run("report T1 done --by ada").exits(0);
 }
 
@@ -130,7 +130,8 @@ fn a_hold_that_is_bound_to_a_process_ends_with_it() {
     let _ = sandbox.run("why T1").exits(0).says(&format!("as long as process {pid} lives"));
     drop(client.stdin.take());
     client.wait().expect("its end");
-    let next = sandbox.run("next").exits(0).says(&format!("process {pid}, by which ada held it, has ended"));
+    let next =
+        sandbox.run("next").exits(0).says(&format!("ada held it through process {pid}, which has ended"));
     let _ = next.lacks("held by ada;");
     assert_eq!((status(&sandbox, "T1").as_str(), spent(&sandbox)), ("pending", 0.into()));
     let _ = sandbox.run("start T1 --by bob").exits(0);
@@ -147,11 +148,12 @@ fn a_dependency_is_refused_with_the_reason() {
     shows!(sandbox.run("start T2").exits(1), @r"
     exit: 1
     --- stderr
-    error: T2 depends on what is not done: T1 (pending)
+    error: T2 depends on tasks that are not done: T1 (pending)
 
-    hint: `piton why T2` tells more
+    hint: `piton why T2` says more
     ");
-    let _ = sandbox.run("report T2 done").exits(1).says("T2 depends on what is not done: T1 (pending)");
+    let _ =
+        sandbox.run("report T2 done").exits(1).says("T2 depends on tasks that are not done: T1 (pending)");
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn what_the_checks_count_beats_what_is_told() {
     shows!(piton("report|B|done|--test-results|all green").exits(2), @r"
     exit: 2
     --- stderr
-    error: --test-results tells of no tests
+    error: --test-results contains no tests
 
     hint: the output of cargo test, nextest, pytest, jest, vitest or go test -v, or a JUnit report
     hint: or in short: --test-results '12 passed, 1 failed'
@@ -121,7 +121,7 @@ fn what_the_checks_count_beats_what_is_told() {
     shows!(piton("report|B|done|--commit|ghi9012").exits(2), @r"
     exit: 2
     --- stderr
-    error: `ghi9012` is no commit's hash
+    error: `ghi9012` is not a commit hash
     ");
 }
 
@@ -157,7 +157,7 @@ fn orient_tells_what_was_done_before_and_fits_where_it_must() {
     sandbox.write("src/parse.rs", "fn parse() {}\n");
     sandbox.commit("By hand");
     // A file that does not exist is nobody's work, whoever names it.
-    let _ = sandbox.piton(words).run().exits(0).says("src/nowhere.rs does not exist, and is not recorded");
+    let _ = sandbox.piton(words).run().exits(0).says("src/nowhere.rs does not exist, so it is not recorded");
     let _ = sandbox.piton(["guardrail", "add", "No new dependencies", "--by", "ann"]).run().exits(0);
     let _ = sandbox.piton(["journal", "add", "B may take a while", "--task", "B"]).run().exits(0);
     shows!(sandbox.run("orient B").exits(0), @r"
@@ -258,7 +258,7 @@ fn progress_queue_and_complete_tell_how_far_it_is() {
     shows!(sandbox.run("queue").exits(0), @r"
     exit: 0
     --- stderr
-    nothing has landed, and nothing is on its way
+    nothing has landed, and nothing is in the queue
     ");
     sandbox.script(&writers(&["T1", "T2"]));
     let _ = sandbox.run("run plan.toml --quiet").exits(0);

@@ -147,7 +147,7 @@ fn what_a_client_holds_is_free_when_its_server_has_ended() {
     let lines = [call(1, "next", json!({ "plan": "plan.toml" })), call(2, "start", json!({ "task": "T1" }))];
     let answers = talk(&sandbox, &["--by", "claude"], &lines);
     assert!(told(&answers, 2).0.contains("started by claude"), "{answers:#?}");
-    let _ = sandbox.run("next").exits(0).says("by which claude held it, has ended").lacks("held by claude;");
+    let _ = sandbox.run("next").exits(0).says("claude held it through process").lacks("held by claude;");
     assert_eq!(status(&sandbox, "T1"), "pending");
 }
 
@@ -185,7 +185,7 @@ fn a_client_keeps_the_ledger_by_its_tools() {
     for (id, why) in [
         (7, "invalid value '--help'"),
         (8, "[possible values: done, already, unfinished, failed, blocked]"),
-        (9, "`report` takes no `reasn`, but task, what, reason"),
+        (9, "`report` does not take `reasn`, but task, what, reason"),
         (10, "`reason` must not hold the character NUL"),
         (11, "`text` is longer than 65536 bytes: write it into a file"),
         (12, "`task` is missing"),
@@ -239,15 +239,15 @@ fn an_attempt_speaks_about_its_own_task_only_and_lands_nothing_by_its_word() {
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .take(lines.len())
         .collect();
-    assert!(told(&answers, 1).0.starts_with("T1 is yours already"));
-    assert!(told(&answers, 2).0.starts_with("error: this attempt is about T1, not about T2"));
+    assert!(told(&answers, 1).0.starts_with("T1 is already yours"));
+    assert!(told(&answers, 2).0.starts_with("error: this attempt is for T1, not for T2"));
     assert!(
         told(&answers, 3).0.contains("the checks decide") && !told(&answers, 4).1 && !told(&answers, 5).1
     );
     assert!(told(&answers, 6).0.contains("cannot change anything else of the run"));
-    assert!(told(&answers, 7).0.contains("takes no `run`"));
+    assert!(told(&answers, 7).0.contains("does not take `run`"));
     for (file, why) in
-        [("skip", "this is an attempt of T1"), ("token", "is no part of"), ("task", "is no part of")]
+        [("skip", "this is an attempt of T1"), ("token", "is not part of"), ("task", "is not part of")]
     {
         assert!(side(file).contains(why), "{file}: {}", side(file));
     }

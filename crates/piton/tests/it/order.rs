@@ -111,7 +111,7 @@ fn one_task_alone_needs_what_it_depends_on() {
     shows!(sandbox.run("run plan.toml --task C").exits(1), @r"
     exit: 1
     --- stderr
-    error: C depends on what is not done: A
+    error: C depends on tasks that are not done: A
 
     hint: piton run plan.toml   works on the whole plan
     ");

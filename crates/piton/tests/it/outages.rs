@@ -49,11 +49,13 @@ fn a_provider_that_does_not_answer_is_waited_for_unless_nobody_wants_to() {
     let down = format!("test -e SIDE/fine || {{ {}; }}", fails());
     let sandbox = client(&format!("{down}; {}", works()), &format!("{down}; echo '{FINE}'"), &["T1", "T2"]);
     let out = sandbox.run("run plan.toml --no-wait").exits(3);
-    let _ = out.says("acme does not answer, none of its agents starts until it does: Overloaded");
-    let _ = sandbox.run("status").exits(0).says("acme does not answer, asked again in").says("Overloaded");
+    let _ = out.says("acme does not answer, and its agents do not start until it does: Overloaded");
+    let _ =
+        sandbox.run("status").exits(0).says("acme does not answer, Piton asks again in").says("Overloaded");
     // Who looks whether it is over is told the truth, and decides.
     let refused = sandbox.run("unpark acme").exits(1);
-    let _ = refused.says("acme still lets no agent work: Overloaded").says("hint: piton unpark acme --force");
+    let _ =
+        refused.says("acme still does not accept agents: Overloaded").says("hint: piton unpark acme --force");
     let _ = sandbox.run("unpark nobody").exits(1).says("the provider nobody is not parked; parked: acme");
     sandbox.write(sandbox.root().join("fine"), "");
     // The next engine asks at once.
@@ -69,14 +71,14 @@ fn a_limit_can_be_lifted_by_a_question_by_retry_or_by_force() {
     let limit = r#"{"type":"result","subtype":"success","is_error":true,"api_error":"usage_limit_reached","api_error_status":429,"result":"used up","modelUsage":{}}"#;
     let limited = format!("test -e SIDE/fine || {{ echo '{limit}'; exit 1; }}");
     let sandbox = client(&format!("{limited}; {}", works()), &format!("{limited}; echo '{FINE}'"), &["T1"]);
-    let _ = sandbox.run("run plan.toml --no-wait").exits(3).says("a usage limit of acme holds until");
-    let _ = sandbox.run("unpark acme").exits(1).says("acme still lets no agent work: used up");
-    let _ = sandbox.run("retry T1").exits(0).says("acme does not let agents work yet: used up");
-    let _ = sandbox.run("unpark acme --force").exits(0).says("agents of acme may start again");
-    let _ = sandbox.run("unpark acme --force").exits(1).says("nothing keeps agents of acme");
-    let _ = sandbox.run("run plan.toml --no-wait").exits(3).says("a usage limit of acme holds until");
+    let _ = sandbox.run("run plan.toml --no-wait").exits(3).says("the usage limit of acme lasts until");
+    let _ = sandbox.run("unpark acme").exits(1).says("acme still does not accept agents: used up");
+    let _ = sandbox.run("retry T1").exits(0).says("acme does not accept agents yet: used up");
+    let _ = sandbox.run("unpark acme --force").exits(0).says("you allowed agents of acme to start again");
+    let _ = sandbox.run("unpark acme --force").exits(1).says("agents of acme are not held back");
+    let _ = sandbox.run("run plan.toml --no-wait").exits(3).says("the usage limit of acme lasts until");
     sandbox.write(sandbox.root().join("fine"), "");
-    let _ = sandbox.run("retry T1").exits(0).says("agents of acme may start again");
+    let _ = sandbox.run("retry T1").exits(0).says("you allowed agents of acme to start again");
     let _ = sandbox.run("run plan.toml --no-wait").exits(0);
 }
 
@@ -87,11 +89,11 @@ fn a_question_that_a_command_answers_with_a_limit_lifts_nothing() {
     let agent = "command = ['echo', '<signal>LIMIT:2h</signal>']";
     sandbox.write("plan.toml", &format!("name = 'plan'\n[agents.default]\n{agent}\n{}", task("T1", "")));
     sandbox.commit("Plan");
-    let _ = sandbox.run("run plan.toml --no-wait").exits(3).says("a usage limit of default holds until");
-    let why = sandbox.run("why T1").exits(0).says("one would wait: a usage limit of default holds until");
+    let _ = sandbox.run("run plan.toml --no-wait").exits(3).says("the usage limit of default lasts until");
+    let why = sandbox.run("why T1").exits(0).says("one would wait: the usage limit of default lasts until");
     let _ = why.says("piton unpark default");
     let out = sandbox.run("unpark default").exits(1);
-    let _ = out.says("default still lets no agent work: the agent reached a usage limit until");
+    let _ = out.says("default still does not accept agents: the agent reached a usage limit until");
 }
 
 #[test]
@@ -103,7 +105,7 @@ fn a_model_that_declines_gets_a_fresh_conversation_once() {
         .run("run plan.toml")
         .exits(4)
         .says("the model declined")
-        .says("declined twice, in two conversations: The safeguards flagged this");
+        .says("the model declined twice, in two conversations: The safeguards flagged this");
     assert_eq!(status(&sandbox, "T1"), "blocked");
     let argv = sandbox.read(sandbox.root().join("argv"));
     assert_eq!((argv.lines().count(), argv.contains("--resume")), (2, false), "{argv}");
@@ -116,8 +118,9 @@ fn a_client_that_is_cut_off_while_its_servers_refuse_it_has_met_a_limit() {
     let plan = sandbox.read("plan.toml").replace("attempts = 1", "attempts = 1\ntimeout = '1s'");
     sandbox.write("plan.toml", &plan);
     let out = sandbox.run("run plan.toml --no-wait").exits(3);
-    let _ =
-        out.says("a usage limit of acme holds until").says("it waits for its servers: rate_limit (HTTP 429)");
+    let _ = out
+        .says("the usage limit of acme lasts until")
+        .says("it waits for its servers: rate_limit (HTTP 429)");
     let spent = sandbox.run("status T1 --json").exits(0).stdout;
     assert!(spent.contains("\"attempts_spent\": 0"), "{spent}");
 }

@@ -26,8 +26,8 @@ fn an_abandoned_task_can_be_tried_again_with_its_work_kept() {
     let _ = sandbox
         .run("retry B")
         .exits(0)
-        .says("to be tried again, says you")
-        .says("piton run plan.toml   goes on");
+        .says("you asked to retry it")
+        .says("piton run plan.toml   resumes it");
     sandbox.script(&format!("[B]\nrun cat other.txt\nwrite B.txt x\n{}", writers(&["E"])));
     let _ = sandbox.run("run plan.toml").exits(4).says("B        attempt 2 started").says("E        landed");
     assert_eq!(sandbox.git(["show", "main:other.txt"]), "x");
@@ -49,7 +49,7 @@ fn a_reset_starts_over() {
 #[test]
 fn more_attempts_can_be_allowed() {
     let sandbox = ended();
-    let _ = sandbox.run("raise B --attempts 3").exits(0).says("you allows 3 attempts");
+    let _ = sandbox.run("raise B --attempts 3").exits(0).says("you allowed 3 attempts");
     sandbox.script(&writers(&["B", "E"]));
     let _ = sandbox.run("run plan.toml").exits(4).says("B        attempt 2 started");
     assert_eq!(status(&sandbox, "B"), "completed");
@@ -74,8 +74,8 @@ fn of_several_unfinished_runs_the_one_that_has_the_task_is_meant() {
     sandbox.script("[X1]\nsay no\n");
     let _ = sandbox.run("run other.toml").exits(4);
     let _ = sandbox.run("why X1").exits(0).says("X1");
-    let _ = sandbox.run("retry X1").exits(0).says("piton run other.toml   goes on");
-    let _ = sandbox.run("unblock C").exits(0).says("piton run plan.toml   goes on");
+    let _ = sandbox.run("retry X1").exits(0).says("piton run other.toml   resumes it");
+    let _ = sandbox.run("unblock C").exits(0).says("piton run plan.toml   resumes it");
     let _ = sandbox.run("why Z").exits(2).says("several runs are unfinished here");
 }
 
@@ -172,7 +172,7 @@ fn refusals_say_why_and_what_would_help() {
     $ piton unblock B
     error: B is abandoned, not blocked
     $ piton unblock D
-    error: D itself is not blocked: what it depends on is
+    error: D itself is not blocked: a task that it depends on is
 
     hint: `piton why D` names it
     $ piton raise B --attempts 1

@@ -43,7 +43,7 @@ fn the_starter_can_be_planned_and_run() {
     exit: 0
     --- stderr
     wrote other.toml
-    hint: no coding agent was found here: say in [agents.default] who does the work
+    hint: no coding agent was found here: define one in [agents.default]
     hint: edit it, then: piton plan other.toml
     ");
     assert!(sandbox.read("other.toml").contains("CHANGE THIS"));
@@ -60,7 +60,7 @@ fn new_does_not_overwrite() {
     shows!(sandbox.run("new mine").exits(1), @r"
     exit: 1
     --- stderr
-    error: mine.toml exists already
+    error: mine.toml already exists
 
     hint: piton new mine --force
     ");
@@ -122,7 +122,7 @@ checks = ["true"]
     12 | [[task]]
        | ^^^^^^^^ add `checks = ["…"]`: commands that prove it done
        |
-    help: say `checks = []` if it cannot be proven, or give `[defaults]` some `checks`
+    help: set `checks = []` if it cannot be proven, or give `[defaults]` some `checks`
 
     error: the task id `T1` is used twice, in line 7 and line 17
       --> plan.toml:17:6
@@ -166,7 +166,7 @@ fn zero_tasks_are_an_error_and_never_a_success() {
     shows!(sandbox.run("run plan.toml").exits(1), @r#"
     exit: 1
     --- stderr
-    error: a plan without tasks is never complete
+    error: the plan has no tasks
      --> plan.toml:1:1
       |
     1 | name = "plan"
@@ -342,7 +342,7 @@ fn a_client_that_shows_no_login_is_warned_of_and_not_refused() {
         };
         let look = || sandbox.piton(["plan", "plan.toml"]).with_path(&bin).run().exits(0);
         sandbox.write("plan.toml", &plan(more));
-        let unseen = "warning: nothing here tells that the agent `my-own` is logged in";
+        let unseen = "warning: there is no sign that the agent `my-own` is logged in";
         let _ = look().says(unseen).says("hint: piton agents test my-own   asks it");
         let told = sandbox.piton(["run", "plan.toml", "--dry-run", "--json"]).with_path(&bin).run().exits(0);
         assert_eq!(crate::json(&told, "/missing/0/stops"), false);

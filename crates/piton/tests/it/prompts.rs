@@ -74,16 +74,16 @@ fn templates_of_the_project_are_used_and_a_broken_one_stops_the_run_before_it_be
     shows!(sandbox.run("run plan.toml").exits(1), @r"
     exit: 1
     --- stderr
-    error: nothing is called `task.promt`
+    error: unknown name `task.promt`
      --> .piton/prompts/worker.md:3:4
       |
     3 | {{ task.promt }}
       |    ^^^^^^^^^^
       |
     help: did you mean `task.prompt`?
-    error: agents cannot be told what to do: .piton/prompts/worker.md
+    error: the prompts cannot be written: .piton/prompts/worker.md
 
-    hint: mend it, or remove it: then Piton's own words are used
+    hint: fix it, or remove it to use Piton's own template
     ");
     assert!(!sandbox.root().join("T1-1.md").exists(), "nobody was asked");
     sandbox.write(".piton/prompts/worker.md", "# {{ task.id }}, by us\n\n{{ task.prompt }}\n");

@@ -42,7 +42,7 @@ fn a_usage_limit_of_one_provider_holds_nobody_else_up() {
 #[test]
 fn who_does_not_wait_for_a_limit_ends_when_nothing_else_can_be_done() {
     let sandbox = two_agents("", "echo '<signal>LIMIT:90m</signal>'; exit 1");
-    let _ = sandbox.run("run plan.toml --no-wait").exits(3).says("a usage limit of first holds until");
+    let _ = sandbox.run("run plan.toml --no-wait").exits(3).says("the usage limit of first lasts until");
     assert_eq!(["T1", "T2", "T3"].map(|id| status(&sandbox, id)), ["failed", "completed", "pending"]);
     let _ = sandbox.run("status").exits(0).says("usage limit of first, over in 1h");
 }
@@ -66,7 +66,7 @@ fn a_provider_that_refuses_is_left_alone_until_somebody_has_seen_to_it() {
     let _ = sandbox
         .run("run plan.toml")
         .exits(3)
-        .says("acme does not let the agent `first` in: the key is old")
+        .says("acme rejects the login of the agent `first`: the key is old")
         .says("hint: piton agents test first");
     assert_eq!(["T1", "T2", "T3"].map(|id| status(&sandbox, id)), ["failed", "completed", "pending"]);
     assert_eq!(sandbox.read(sandbox.root().join("tries")), "x\n", "T3 was not tried as well");
@@ -91,7 +91,7 @@ fn a_reviewer_that_meets_a_limit_judges_later_and_nothing_is_done_twice() {
     sandbox.write("plan.toml", &text);
     sandbox.commit("Plan");
     sandbox.script("[T1]\nwrite T1.txt done\nappend SIDE/tries x\n");
-    let _ = sandbox.run("run plan.toml").exits(0).says("judge came to no verdict: usage limit until");
+    let _ = sandbox.run("run plan.toml").exits(0).says("judge gave no verdict: usage limit until");
     assert_eq!(sandbox.read(sandbox.root().join("tries")), "x\n", "the work was there");
     assert_eq!(count(&sandbox.events(), "reviewer_started"), 1, "it looks whether the limit is over");
 }
@@ -131,7 +131,7 @@ fn what_reviewers_used_is_booked_also_when_one_is_cut_off() {
     );
     let first = approves(r#"{"inputTokens":6000,"outputTokens":1}"#);
     let sandbox = judged_by(&[("first", &first), ("second", &second)], "");
-    let _ = sandbox.run("run plan.toml").exits(0).says("second came to no verdict: usage limit until");
+    let _ = sandbox.run("run plan.toml").exits(0).says("second gave no verdict: usage limit until");
     let used = |sandbox: &Sandbox| {
         let document = sandbox.run("status --json").exits(0);
         [0, 1].map(|n| {

@@ -21,7 +21,7 @@ fn an_edit_of_a_task_that_has_not_begun_is_adopted_without_a_stop() {
         sandbox.read("plan.toml").replace("Do T2", "Do T2 better").replace("test -s T2", "grep -q y T2");
     sandbox.script("[T2]\nwrite T2.txt y\n[T3]\nwrite T3.txt x\n");
     sandbox.write("plan.toml", &(plan + &task("T3", "depends_on = ['T2']")));
-    run.until_says("the plan is adopted as it is now");
+    run.until_says("adopted the plan as it is now");
     sandbox.meet("gate");
     let _ = run.wait().exits(0).lacks("asked to stop");
     let landed = ["First commit", "Plan", "Merge worktree-T1: Do T1", "Merge worktree-T2: Do T2 better"];
@@ -35,7 +35,7 @@ fn an_edit_of_a_task_that_is_worked_on_stops_the_run_and_waits() {
     let (sandbox, mut run) = held(&[]);
     let plan = sandbox.read("plan.toml");
     sandbox.write("plan.toml", &plan.replace("Do T1", "Do T1 better").replace("Do T2", "Do T2 better"));
-    run.until_says("since the plan changed asked to stop");
+    run.until_says("because the plan changed, asked to stop");
     sandbox.meet("gate");
     let run = run.wait().exits(3).says("T1 is in_progress, and the plan changes it");
     let run = run.says("title: Do T2 → Do T2 better").says("stopped: the plan changed");
@@ -44,7 +44,7 @@ fn an_edit_of_a_task_that_is_worked_on_stops_the_run_and_waits() {
     let _ = sandbox.run("run plan.toml").exits(1).says("T1 is completed, and the plan changes it");
     // What was done stays, and what has not begun is adopted.
     sandbox.write("plan.toml", &plan.replace("Do T2", "Do T2 better"));
-    let _ = sandbox.run("run plan.toml").exits(0).says("the plan has changed, and is adopted as it is now");
+    let _ = sandbox.run("run plan.toml").exits(0).says("the plan has changed; adopted as it is now");
     assert!(sandbox.history("main").contains(&"Merge worktree-T2: Do T2 better".to_owned()));
 }
 
@@ -63,7 +63,7 @@ fn defaults_that_change_during_the_run_are_adopted() {
     let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
     sandbox.meet("arrived");
     sandbox.write("piton.toml", &defaults(3));
-    run.until_says("the plan is adopted as it is now");
+    run.until_says("adopted the plan as it is now");
     sandbox.meet("gate");
     let _ = run.wait().exits(0).says("T2       attempt 2 started");
 }
@@ -82,7 +82,7 @@ fn a_plan_that_breaks_during_the_run_is_reported_and_the_run_goes_on() {
     let (sandbox, mut run) = held(&[]);
     let plan = sandbox.read("plan.toml");
     sandbox.write("plan.toml", "[[task]]\nid = ");
-    run.until_says("the changed plan cannot be read, so the run goes on without it: plan.toml has");
+    run.until_says("the changed plan cannot be read, so the run continues without it: plan.toml has");
     sandbox.meet("gate");
     let _ = run.wait().exits(0).says("`piton plan plan.toml` shows why");
     assert_eq!(["T1", "T2"].map(|id| status(&sandbox, id)), ["completed"; 2]);
@@ -120,9 +120,7 @@ fn a_plan_that_changed_between_runs_is_shown_and_adopted_by_id() {
     // Without the removal it needs no decision.
     sandbox.plan(&(changed + &task("T3", "")));
     let adopted = sandbox.run("run plan.toml --task T2").exits(0);
-    let _ = adopted
-        .says("the plan has changed, and is adopted as it is now:\n+ T4\n~ T2")
-        .lacks("T1       attempt");
+    let _ = adopted.says("the plan has changed; adopted as it is now:\n+ T4\n~ T2").lacks("T1       attempt");
     let _ = sandbox.run("status T4").exits(0).says("pending");
 }
 
@@ -136,7 +134,7 @@ fn a_task_that_is_no_longer_in_the_plan_goes_by_a_replan() {
     let _ = sandbox
         .run("run plan.toml --replan")
         .exits(0)
-        .says("the plan is adopted as it is now")
+        .says("adopted the plan as it is now")
         .lacks("T1       attempt");
     assert_eq!(sandbox.history("main").len(), 6);
     let _ = sandbox.run("status T3").exits(1).says("no longer in the plan");
@@ -151,7 +149,7 @@ fn a_check_that_is_fixed_judges_the_work_of_a_task_that_was_given_up() {
     sandbox.script("[T1 1]\nwrite T1.txt done\n");
     let _ = sandbox.run("run plan.toml").exits(4).says("abandoned");
     sandbox.write("plan.toml", &sandbox.read("plan.toml").replace("T1.text", "T1.txt"));
-    let run = sandbox.run("run plan.toml").exits(0).says("before any agent begins: T1");
+    let run = sandbox.run("run plan.toml").exits(0).says("before any agent starts: T1");
     assert_eq!((status(&sandbox, "T1").as_str(), sandbox.read("T1.txt").as_str()), ("completed", "done\n"));
     let agents = sandbox.events().iter().filter(|line| line.contains("\"event\":\"agent_ended\"")).count();
     assert_eq!(agents, 1, "{run}");
@@ -171,7 +169,7 @@ fn a_check_that_is_fixed_judges_a_blocked_task_while_others_go_on() {
     sandbox.meet("arrived");
     run.until_says("T1       needs a person");
     sandbox.write("plan.toml", &sandbox.read("plan.toml").replace("no-such-program", "test -s"));
-    run.until_says("other checks decide about its work now");
+    run.until_says("the checks of its work have changed");
     run.until_says("T2       landed");
     sandbox.meet("gate");
     let _ = run.wait().exits(0);
@@ -306,13 +304,13 @@ fn settings_that_change_during_the_run_are_adopted_and_what_runs_keeps_what_it_h
     sandbox.meet("arrived");
     // T1 is at work, and one at a time may be.
     sandbox.write("plan.toml", &text(2, "second"));
-    run.until_says("settings are adopted as they are now: agents.default.env, policy.max_parallel");
+    run.until_says("adopted changed settings: agents.default.env, policy.max_parallel");
     run.until_says("T2       landed");
     let _ = sandbox.run("status").exits(0).says(" ago: agents.default.env, policy.max_parallel");
     sandbox.meet("gate");
-    let _ = run.wait().exits(0).lacks("asked to stop").lacks("the plan is adopted");
+    let _ = run.wait().exits(0).lacks("asked to stop").lacks("adopted the plan");
     assert_eq!(["T1.txt", "T2.txt"].map(|file| sandbox.read(file)), ["first\n", "second\n"]);
-    let _ = sandbox.run("log").exits(0).says("settings are adopted as they are now: agents.default.env");
+    let _ = sandbox.run("log").exits(0).says("adopted changed settings: agents.default.env");
     let _ = sandbox.run("run plan.toml").exits(0).lacks("settings");
 }
 
@@ -328,7 +326,7 @@ fn flags_of_a_start_hold_against_settings_that_change() {
     let mut run = sandbox.piton(["run", "plan.toml", "--max-parallel", "1"]).spawn();
     sandbox.meet("arrived");
     sandbox.write("plan.toml", &sandbox.plan_text("max_parallel = 2\nlanding_wait = '5m'", &tasks));
-    run.until_says("settings are adopted as they are now: policy.landing_wait, policy.max_parallel");
+    run.until_says("adopted changed settings: policy.landing_wait, policy.max_parallel");
     sandbox.meet("gate");
     let run = run.wait().exits(0);
     let verified = run.stderr.find("T1       verified").expect("it was verified");
@@ -341,15 +339,15 @@ fn flags_of_a_start_hold_against_settings_that_change() {
 fn a_prefix_that_changes_during_the_run_waits_and_that_is_said_once() {
     let (sandbox, mut run) = held(&[]);
     let tasks = task("T1", "") + &task("T2", "depends_on = ['T1']");
-    let waits = "changed settings that the run keeps as it began: policy.commit_prefix";
+    let waits = "this run keeps its old settings for: policy.commit_prefix";
     for policy in ["commit_prefix = 'feat:'", "commit_prefix = 'feat:'\nlanding_wait = '5m'"] {
         sandbox.write("plan.toml", &sandbox.plan_text(policy, &tasks));
-        run.until_says(if policy.contains("wait") { "settings are adopted" } else { waits });
+        run.until_says(if policy.contains("wait") { "adopted changed settings" } else { waits });
     }
     sandbox.meet("gate");
     let run = run.wait().exits(0);
     assert_eq!(run.stderr.matches(waits).count(), 1, "{}", run.stderr);
-    assert!(run.stderr.contains("--replan` adopts them"), "{}", run.stderr);
+    assert!(run.stderr.contains("--replan` adopts the new ones"), "{}", run.stderr);
     assert!(sandbox.history("main").contains(&"Merge worktree-T2: Do T2".to_owned()));
     let more = sandbox.plan_text("commit_prefix = 'feat:'", &(tasks + &task("T3", "")));
     sandbox.write("plan.toml", &more);
@@ -375,7 +373,7 @@ fn settings_that_changed_between_runs_are_adopted_by_the_next() {
     sandbox.script("[T1]\nrun SIDE/bin/who T1.txt\n[T2]\nrun SIDE/bin/who T2.txt\n");
     let _ = sandbox.run("run plan.toml --task T1").exits(0);
     sandbox.write("piton.toml", &default("second"));
-    let adopted = "settings are adopted as they are now: agents.default.env";
+    let adopted = "adopted changed settings: agents.default.env";
     let _ = sandbox.run("run plan.toml").exits(0).says(adopted);
     assert_eq!(["T1.txt", "T2.txt"].map(|file| sandbox.read(file)), ["first\n", "second\n"]);
 }

@@ -18,7 +18,7 @@ fn a_detached_head_is_refused_with_the_way_out() {
     shows!(sandbox.run("run plan.toml").exits(1), @r"
     exit: 1
     --- stderr
-    error: [ROOT]/project is on no branch (detached HEAD): check one out, or name the target branch
+    error: [ROOT]/project is not on a branch (detached HEAD): check one out, or name the target branch
 
     hint: git switch BRANCH
     hint: or name the target: piton run PLAN --base-branch BRANCH
@@ -59,7 +59,7 @@ fn without_a_repository_nothing_can_land() {
     shows!(sandbox.run("run plan.toml").exits(1), @r"
     exit: 1
     --- stderr
-    error: [ROOT]/project is not in a git repository, which landing work needs
+    error: [ROOT]/project is not in a git repository, which Piton needs to land work
 
     hint: git init && git add -A && git commit -m 'First commit'
     hint: piton run plan.toml --no-commits   works in the folder itself, without git
@@ -250,9 +250,9 @@ fn two_runs_with_the_same_ids_do_not_meet() {
     let mut two = sandbox.piton(["run", "two.toml"]).spawn();
     one.until_at(&sandbox, "one-here");
     two.until_at(&sandbox, "two-here");
-    let _ = sandbox.run("status").exits(2).says("several runs are unfinished here: say which with --run");
+    let _ = sandbox.run("status").exits(2).says("several runs are unfinished here: choose one with --run");
     // A task that both have could be either.
-    let _ = sandbox.run("why T1").exits(2).says("several runs are unfinished here: say which with --run");
+    let _ = sandbox.run("why T1").exits(2).says("several runs are unfinished here: choose one with --run");
     assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 3);
     one.until_at(&sandbox, "one-gate");
     two.until_at(&sandbox, "two-gate");
@@ -286,7 +286,7 @@ fn without_git_installed_the_error_says_so() {
     error: the program `git` was not found: install git [VERSION] or newer
 
     hint: see https://git-scm.com/downloads, then the same command again
-    hint: Piton tells by git what changed, also in a project that has no repository
+    hint: Piton uses git to see what changed, even in a project without a repository
     ");
 }
 

@@ -91,7 +91,7 @@ fn execute_and_resume_and_reset_are_ways_to_run() {
     let sandbox = sandbox();
     sandbox.plan(&task("T1", "may_change_nothing = true"));
     sandbox.script(&writers(&["T1"]));
-    let _ = sandbox.run("run plan.toml --resume").exits(1).says("there is no run of plan.toml to go on with");
+    let _ = sandbox.run("run plan.toml --resume").exits(1).says("there is no run of plan.toml to resume");
     let _ = sandbox.run("execute plan.toml").exits(0);
     let _ = sandbox.run("run plan.toml --resume").exits(0).lacks("attempt 1");
     let _ = sandbox
@@ -217,7 +217,7 @@ fn a_task_without_checks_lands_and_says_so() {
     let sandbox = sandbox();
     sandbox.plan(&task("T1", "checks = []"));
     sandbox.script(&writers(&["T1"]));
-    let _ = sandbox.run("plan plan.toml").exits(0).says("no check: what the agent says is believed");
+    let _ = sandbox.run("plan plan.toml").exits(0).says("no check: Piton trusts what the agent reports");
     let _ = sandbox.run("run plan.toml").exits(0);
     assert!(sandbox.git(["log", "-1", "--format=%b", "main"]).contains("Verification: no check"));
 }
@@ -510,8 +510,8 @@ fn work_that_was_already_there_is_completed_by_the_word_for_it() {
     sandbox.script(&format!("[T1]\nsignal T1_ALREADY:T1.txt is there\n{}", writers(&["T2"])));
     let run = sandbox.run("run plan.toml").exits(0);
     assert!(run.stderr.contains("a fresh agent looks for what is left"), "{run}");
-    assert!(run.stderr.contains("completed, was already so: T1.txt is there"), "{run}");
-    let _ = sandbox.run("why T1").exits(0).says("it was already so: T1.txt is there");
+    assert!(run.stderr.contains("completed, nothing had to change: T1.txt is there"), "{run}");
+    let _ = sandbox.run("why T1").exits(0).says("nothing had to change: T1.txt is there");
     assert_eq!(prompts(&sandbox, "T1").len(), 2, "the one who says it, and one more");
 }
 
@@ -528,7 +528,8 @@ fn an_agent_may_say_it_by_command_and_a_plan_that_expects_it_spares_the_second_l
          [T2]\nrun {piton} report T2 done --no-change --reason found\n"
     ));
     let run = sandbox.run("run plan.toml").exits(0);
-    let run = run.says("completed, was already so: there").says("completed, was already so: found");
+    let run =
+        run.says("completed, nothing had to change: there").says("completed, nothing had to change: found");
     for id in ["T1", "T2"] {
         assert_eq!(prompts(&sandbox, id).len(), 1, "{run}");
     }

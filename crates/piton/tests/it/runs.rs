@@ -62,7 +62,7 @@ fn a_closed_run_is_unfinished_no_more_until_it_is_opened_again() {
     assert_eq!(json(&sandbox.run("status --plan a.toml --json").exits(0), "/state/status"), "closed");
     assert!(sandbox.worktrees().join("A").is_dir(), "nothing is removed");
     let again = sandbox.run("close a.toml").exits(0);
-    let _ = again.says(&format!("the run {a} is closed already"));
+    let _ = again.says(&format!("the run {a} is already closed"));
     let reopened = sandbox.run("run a.toml").exits(4);
     let _ = reopened.says(&format!("the run {a} was closed by you (b replaces it): it is opened again"));
     let _ = sandbox.run("status").exits(2).says("several runs are unfinished here");
@@ -109,7 +109,7 @@ fn closing_a_run_takes_in_what_became_of_the_tasks_of_a_dead_engine() {
     sandbox.meet("gate");
     let _ = until("the end of what ran", || {
         let closed = sandbox.run("close plan.toml");
-        (!closed.contains("left running")).then(|| closed.exits(0).says("closed by you"))
+        (!closed.contains("left these running")).then(|| closed.exits(0).says("closed by you"))
     });
     let all = ["T1", "T2", "T3"].map(|id| status(&sandbox, id));
     assert_eq!(all, ["failed", "verifying", "pending"]);
@@ -131,7 +131,7 @@ fn a_run_that_is_worked_on_is_not_closed() {
     assert!(commands(&refused)[0].starts_with("piton stop --run plan-"), "{refused}");
     run.signal(Signal::KILL);
     assert_eq!(run.wait().code, None);
-    let refused = sandbox.run("close plan.toml").exits(1).says("left running: the agent of T1");
+    let refused = sandbox.run("close plan.toml").exits(1).says("left these running: the agent of T1");
     let stop = &commands(&refused)[0];
     let _ = sandbox.run(stop.strip_prefix("piton ").expect(stop)).exits(0);
     let _ = sandbox.run("close plan.toml").exits(0);
@@ -234,9 +234,9 @@ fn without_a_plan_the_only_unfinished_run_is_resumed() {
     sandbox.script("[B]\nwrite B.txt x\n");
     let _ = sandbox.run("retry B").exits(0);
     let _ = sandbox.run("run").exits(0).says(&format!("the run {b} of b.toml is resumed"));
-    let none = sandbox.run("run").exits(2).says("no run is unfinished in [ROOT]/project: say which plan");
+    let none = sandbox.run("run").exits(2).says("no run is unfinished in [ROOT]/project: name a plan");
     assert_eq!(commands(&none), ["piton run a.toml", "piton run b.toml"]);
-    let _ = sandbox.run("run --reset").exits(2).says("--reset begins a new run: say of which plan");
+    let _ = sandbox.run("run --reset").exits(2).says("--reset begins a new run: name its plan");
 }
 
 #[test]

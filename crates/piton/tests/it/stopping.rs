@@ -34,9 +34,9 @@ fn once_interrupted_it_finishes_what_runs() {
     let _ = run
         .wait()
         .exits(3)
-        .says("what runs is finished first")
+        .says("tasks in progress finish first")
         .says("stopped on request")
-        .says("piton run plan.toml   goes on from here");
+        .says("piton run plan.toml   resumes from here");
     assert_eq!(["T1", "T2"].map(|id| status(&sandbox, id)), ["completed", "pending"]);
     let _ = sandbox.run("run plan.toml").exits(0).lacks("T1       attempt");
     assert_eq!(starts(&sandbox), 1);
@@ -100,7 +100,7 @@ fn another_process_can_ask_to_stop() {
 fn another_process_can_stop_it_at_once() {
     let (sandbox, run) = waiting();
     let _ = sandbox.run("stop --now").exits(0).says("asked to stop at once");
-    let _ = run.wait().exits(3).says("parked; it goes on when the run does");
+    let _ = run.wait().exits(3).says("paused until the run resumes");
     at_once(&sandbox);
     let _ = sandbox.run("run plan.toml").exits(0);
     assert_eq!(count(&sandbox.events(), "completed"), 2);
@@ -128,11 +128,11 @@ fn an_engine_that_is_killed_loses_nothing() {
     let (sandbox, run) = waiting();
     run.signal(Signal::KILL);
     assert_eq!(run.wait().code, None);
-    let _ = sandbox.run("status").exits(0).says("interrupted: its engine is gone; `piton run` goes on");
+    let _ = sandbox.run("status").exits(0).says("interrupted: its engine has ended; `piton run` resumes it");
     let _ = sandbox
         .run("doctor")
         .exits(0)
-        .says("its engine ended without a word")
+        .says("its engine ended unexpectedly")
         .says("agent0 of T1 is still at work");
     let mut again = sandbox.piton(["run", "plan.toml"]).spawn();
     again.until_says("engine started");
@@ -154,15 +154,15 @@ fn what_a_killed_engine_left_running_can_be_stopped() {
             exit: 0
             --- stdout
             [TIME] T1       agent stopped after [SPAN]
-            [TIME] T1       parked; it goes on when the run does
+            [TIME] T1       paused until the run resumes
             [TIME]          you asked to stop at once
             [TIME]          stopped on request
             --- stderr
-            the engine of the run plan-[RUN] is gone; ending what it left: the agent of T1
-            hint: piton run plan.toml   goes on
+            the engine of the run plan-[RUN] has ended; stopping what it left: the agent of T1
+            hint: piton run plan.toml   resumes it
             ");
         }
-        let _ = sandbox.run("doctor").exits(0).lacks("still at work").lacks("without a word");
+        let _ = sandbox.run("doctor").exits(0).lacks("still at work").lacks("unexpectedly");
         let _ = sandbox.run("status").exits(0).says("stopped on request");
         let _ = sandbox.run("stop").exits(1).says("nothing that one has started is running");
         at_once(&sandbox);
@@ -183,7 +183,7 @@ fn checks_that_a_killed_engine_left_running_can_be_stopped() {
     sandbox.meet("arrived");
     run.signal(Signal::KILL);
     assert_eq!(run.wait().code, None);
-    let _ = sandbox.run("stop").exits(0).says("ending what it left: a check of T1");
+    let _ = sandbox.run("stop").exits(0).says("stopping what it left: a check of T1");
     let again = sandbox.piton(["run", "plan.toml"]).spawn();
     sandbox.meet("arrived");
     sandbox.meet("gate");
@@ -220,7 +220,7 @@ fn a_run_that_was_asked_to_stop_is_stopping_until_its_engine_has_ended() {
     let state = |sandbox: &Sandbox| json(&sandbox.run("status --json").exits(0), "/state/status");
     assert_eq!(state(&sandbox), "running");
     let _ = sandbox.run("stop").exits(0);
-    let _ = sandbox.run("status").exits(0).says("stopping: what runs is finished first").lacks("running");
+    let _ = sandbox.run("status").exits(0).says("stopping: tasks in progress finish first").lacks("running");
     assert_eq!(state(&sandbox), "stopping");
     sandbox.meet("gate");
     let _ = run.wait().exits(3);

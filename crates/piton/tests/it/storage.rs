@@ -171,7 +171,7 @@ fn a_snapshot_changed_by_hand_is_found_and_mended() {
     let sandbox = ended();
     change(&sandbox, "UPDATE tasks SET spent = 7 WHERE id = 'B'");
     let _ = sandbox.run("doctor").exits(1).says("the snapshot is wrong").says("piton doctor --repair");
-    let _ = sandbox.run("doctor --repair").exits(0).says("the snapshot was made anew");
+    let _ = sandbox.run("doctor --repair").exits(0).says("the snapshot was rebuilt");
     assert_eq!(status(&sandbox, "B"), "abandoned");
     let _ = sandbox.run("doctor").exits(0);
 }
@@ -252,7 +252,7 @@ fn a_journal_that_is_no_database_is_said_to_be_damaged() {
 fn a_worktree_that_went_away_is_made_anew() {
     let sandbox = ended();
     std::fs::remove_dir_all(sandbox.worktrees().join("B")).expect("it is there");
-    let _ = sandbox.run("doctor").exits(0).says("its worktree is gone");
+    let _ = sandbox.run("doctor").exits(0).says("its worktree no longer exists");
     let _ = sandbox.run("retry B").exits(0);
     sandbox.script(&writers(&["B"]));
     let _ = sandbox.run("run plan.toml").exits(0);

@@ -37,7 +37,7 @@ fn edits_beside_an_engine_are_heard_and_it_goes_on() {
     let file = state(&sandbox);
     assert_eq!((&file["owner"], &file["tasks"]["T2"]["max_iterations"]), (&"ann".into(), &9.into()));
     let _ = sandbox.run("guardrail search FORM").exits(0).says("look at its form");
-    let _ = sandbox.run("guardrail search qqq").exits(0).says("none has these words");
+    let _ = sandbox.run("guardrail search qqq").exits(0).says("no guardrail contains this text");
 }
 
 #[test]
@@ -61,9 +61,10 @@ fn what_is_called_done_by_hand_is_judged() {
     let _ = sandbox.run("next --plan habits").exits(0).says("T1");
     // Nobody began it: what is refused is said, and is in the log that iterations leave each other.
     edit(&sandbox, "tasks.md", |text| text.replace("- [ ] **T1**", "- [x] **T1**"));
-    let _ = sandbox.run("journal add looked").exits(0).says("not taken from tasks.md: T1: said to be done");
+    let _ =
+        sandbox.run("journal add looked").exits(0).says("rejected an edit of tasks.md: T1: reported done");
     assert_eq!((statuses(&sandbox)[0].as_str(), marks(&sandbox).as_str()), ("pending", "   "));
-    assert!(log(&sandbox).contains("Not taken from tasks.md: T1: said to be done"), "{}", log(&sandbox));
+    assert!(log(&sandbox).contains("Rejected an edit of tasks.md: T1: reported done"), "{}", log(&sandbox));
     let _ = sandbox.run("start T1").exits(0);
     edit(&sandbox, "tasks.md", |text| text.replace("- [ ] **T1**", "- [x] **T1**"));
     let _ = sandbox.run("journal add looked").exits(0);
@@ -95,13 +96,13 @@ fn what_was_done_by_hand_is_judged_in_its_order_and_done_again_by_who_begins_ane
     let before = log(&sandbox);
     sandbox.git(["rm", "-q", "habits.sh", "tests/count.sh", "docs/usage.md"]);
     sandbox.commit("Anew");
-    let anew = sandbox.run("run habits --reset").exits(0).says("3 ticks taken out of").says("done anew");
+    let anew = sandbox.run("run habits --reset").exits(0).says("3 ticks removed from").says("done again");
     assert_eq!(anew.stderr.matches(" attempt 1 started").count(), 4, "{anew}");
     assert_eq!((statuses(&sandbox), marks(&sandbox)), (vec!["done".to_owned(); 3], "xxx".to_owned()));
     let log = log(&sandbox);
     assert!(log.starts_with(&before), "{log}");
     assert!(log[before.len()..].contains("> A new run begins here."), "{log}");
-    let _ = sandbox.run("log").exits(0).lacks("taken out");
+    let _ = sandbox.run("log").exits(0).lacks("was removed");
 }
 
 /// What the document does by hand, each as a command.
@@ -113,7 +114,7 @@ fn every_operation_of_the_document_is_a_command() {
     let _ = run("phase").says("plan");
     let _ = run("phase discover");
     let _ = run("phase").says("discover");
-    let _ = sandbox.run("phase execute").exits(1).says("the units tell");
+    let _ = sandbox.run("phase execute").exits(1).says("it follows from the units");
     let _ = run("start T1 --by ann");
     let _ = run("phase").says("execute");
     let _ = run("report T1 unfinished --by ann --did half --remaining rest");
@@ -123,14 +124,14 @@ fn every_operation_of_the_document_is_a_command() {
     let _ = run("report T1 done --by ann --did all").says("piton confirm T1");
     let unit = &state(&sandbox)["tasks"]["T1"];
     assert_eq!((&unit["status"], &unit["confirmations_used"]), (&"confirming".into(), &1.into()), "{unit:#}");
-    let _ = sandbox.run("report T1 done --by ann").exits(1).says("somebody new has to confirm");
+    let _ = sandbox.run("report T1 done --by ann").exits(1).says("someone else has to confirm");
     // Who was to confirm found something to do: somebody looks again.
     sandbox.write("habits.sh", "case $1 in mark) echo;; esac");
     sandbox.commit("By hand");
     let _ = run("confirm T1 --by bob --did more").says("piton confirm T1");
-    let _ = run("why T1").says("somebody new has to confirm that");
+    let _ = run("why T1").says("someone else has to confirm it");
     let _ = run("confirm T1 --by cleo").says("T1");
-    let _ = run("confirm T1 --by dora").says("T1 is completed already: there is nothing left to confirm");
+    let _ = run("confirm T1 --by dora").says("T1 is already completed: there is nothing left to confirm");
     assert_eq!((statuses(&sandbox)[0].as_str(), marks(&sandbox).as_str()), ("done", "x  "));
     let _ = run("report T2 blocked --blockers stuck --by ann");
     assert_eq!(state(&sandbox)["tasks"]["T2"]["reason"], "stuck");
@@ -167,7 +168,7 @@ fn a_unit_that_has_not_begun_may_be_edited_in_the_list_while_the_run_goes_on() {
     sandbox.meet("arrived");
     let list = format!("{PLAN}/tasks.md");
     sandbox.write(&list, &sandbox.read(&list).replace("Tell how to use it", "Tell well how to use it"));
-    run.until_says("the plan is adopted as it is now");
+    run.until_says("adopted the plan as it is now");
     sandbox.meet("gate");
     // Whoever looks once more.
     sandbox.meet("arrived");

@@ -69,7 +69,7 @@ fn a_folder_that_nobody_committed_is_worked_on_as_well() {
     // Every iteration reads this: what is too long is shown where it is, and stays as it is.
     let context = format!("# Context\n\n{}end\n", "word ".repeat(200));
     sandbox.write(format!("{PLAN}/context.md"), &context);
-    let too_long = "context.md has 203 words; fewer than 200 are to be read";
+    let too_long = "context.md has 203 words; keep it below 200";
     let _ = sandbox.run("plan habits").exits(0).says(too_long).says(&format!("{PLAN}/context.md:3:986"));
     let _ = sandbox.run("run habits").exits(0).says(too_long);
     assert_eq!(sandbox.read(format!("{PLAN}/context.md")), context);

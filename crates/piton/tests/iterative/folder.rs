@@ -53,7 +53,7 @@ fn a_new_folder_is_filled_in_planned_and_run() {
     let _ = sandbox.run("run why").exits(0);
     assert_eq!(sandbox.read(plan).matches("- [x] **R").count(), 4);
     // What is there stays, and code has a list of another name.
-    let _ = sandbox.run("new iterative why --knowledge writing").exits(1).says("exists already");
+    let _ = sandbox.run("new iterative why --knowledge writing").exits(1).says("already exists");
     assert_eq!(sandbox.read(plan).matches("- [x] **R").count(), 4);
     let _ = sandbox.run("new iterative greet").exits(0);
     assert!(sandbox.exists(".claude/iterative/greet/tasks.md"));
@@ -108,7 +108,7 @@ fn a_folder_that_is_taken_away_can_be_had_back() {
         let _ = sandbox.run("run why").exits(0);
         let _ = sandbox.run("archive --remove").exits(2);
         let asked = sandbox.run("archive why --remove").exits(2).says("would remove .claude/iterative/why");
-        let _ = asked.says("say that you mean it").says("--remove --yes");
+        let _ = asked.says("confirm with --yes").says("--remove --yes");
         assert!(sandbox.exists(".claude/iterative/why/outputs/report.md"));
         let remove = ["archive", "why", "--remove", "--yes"];
         assert_eq!(sandbox.piton(remove).env("PITON_CRASH", "archive.kept").run().code, None);
@@ -205,7 +205,7 @@ fn a_folder_that_was_moved_away_and_begun_again_owes_nothing_to_the_old_run() {
     };
     sandbox.script(&TASKS.map(again).concat());
     let _ =
-        sandbox.run("complete --plan habits").exits(4).says("T1       is another task in the plan by now");
+        sandbox.run("complete --plan habits").exits(4).says("T1       has changed in the plan, or is new");
     let refused = sandbox.run("run habits").exits(1);
     let first = refused.stderr.lines().find(|line| line.starts_with("hint:"));
     assert!(

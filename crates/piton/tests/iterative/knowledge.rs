@@ -153,7 +153,7 @@ fn phases_that_are_called_done_are_done_if_their_output_is_there() {
         if sandbox.exists(".git") {
             sandbox.commit("Plan");
         }
-        let run = sandbox.run("run bench").exits(0).says("R1       completed: what it was to make is there");
+        let run = sandbox.run("run bench").exits(0).says("R1       completed: its outputs exist");
         let _ = run.says("R2       attempt 1").lacks("R1       attempt");
     }
 }

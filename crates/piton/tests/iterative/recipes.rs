@@ -29,7 +29,7 @@ fn a_folder_that_is_put_away_by_hand_stays_away() {
         assert!(!sandbox.exists(PLAN), "{line}");
     }
     shell(&sandbox, "rm -rf .claude/iterative/archive");
-    let _ = sandbox.run("doctor --repair").exits(0).says(&format!("its plan {PLAN} does not exist any more"));
+    let _ = sandbox.run("doctor --repair").exits(0).says(&format!("its plan {PLAN} no longer exists"));
     assert!(!sandbox.exists(PLAN));
 }
 
@@ -60,7 +60,7 @@ fn every_change_of_the_state_is_applied_or_refused_by_the_next_command() {
         (".phase = \"deliver\"", "`phase` is \"deliver\": not everything is done and reviewed", "T1", "done"),
         (
             ".tasks.T2.status = \"fine\"",
-            "the status of T2 is \"fine\": this is no status of a unit",
+            "the status of T2 is \"fine\": this is not a status of a unit",
             "T2",
             "in_progress",
         ),
@@ -68,11 +68,11 @@ fn every_change_of_the_state_is_applied_or_refused_by_the_next_command() {
         shell(&sandbox, &format!("jq '{filter}' {file} > {file}.tmp && mv {file}.tmp {file}"));
         let told = sandbox.run("next").exits(0);
         if refused.is_empty() {
-            assert!(!told.contains("not taken"), "{filter}: {told}");
+            assert!(!told.contains("rejected an edit"), "{filter}: {told}");
         } else {
             assert!(told.contains(refused), "{filter}: {told}");
             assert!(
-                log(&sandbox).contains(&format!("Not taken from state.json: {refused}")),
+                log(&sandbox).contains(&format!("Rejected an edit of state.json: {refused}")),
                 "{}",
                 log(&sandbox)
             );
@@ -86,7 +86,7 @@ fn every_change_of_the_state_is_applied_or_refused_by_the_next_command() {
     let ticked = sandbox.read(&list);
     sandbox.write(&list, &ticked.replace("- [x] **T1**", "- [ ] **T1**"));
     let words = "the box of T1 was unticked: it is completed, and is ticked again";
-    let _ = sandbox.run("next").exits(0).says(&format!("not taken from tasks.md: {words}"));
+    let _ = sandbox.run("next").exits(0).says(&format!("rejected an edit of tasks.md: {words}"));
     assert_eq!(sandbox.read(&list), ticked);
     assert_eq!(log(&sandbox).matches(words).count(), 1, "{}", log(&sandbox));
     // An older state takes nothing back: "trust git/files", "log discrepancy".
@@ -95,5 +95,5 @@ fn every_change_of_the_state_is_applied_or_refused_by_the_next_command() {
     sandbox.write(&file, &old);
     let _ = sandbox.run("next").exits(0).says("the file was put back as it was at event");
     assert_eq!(log(&sandbox).matches("the file was put back as it was at event").count(), 1);
-    let _ = sandbox.run("next").exits(0).lacks("not taken");
+    let _ = sandbox.run("next").exits(0).lacks("rejected an edit");
 }

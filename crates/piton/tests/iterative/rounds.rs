@@ -56,7 +56,7 @@ fn criteria_that_are_made_simpler_are_taken_up() {
     let list = sandbox.read(format!("{PLAN}/tasks.md")).replacen("Max iterations: 3", "Max iterations: 5", 1);
     sandbox
         .write(format!("{PLAN}/tasks.md"), &list.replace("puts `2026-01-14,run` at the end of", "changes"));
-    let run = sandbox.run("run habits").exits(0).says("the plan has changed, and is adopted as it is now");
+    let run = sandbox.run("run habits").exits(0).says("the plan has changed; adopted as it is now");
     let _ = run.says("T1       attempt 4 started");
     assert_eq!(statuses(&sandbox), ["done"; 3]);
 }

@@ -46,6 +46,6 @@ fn only_the_agents_own_last_word_about_its_unit_counts() {
     assert_eq!(failed("the agent ended with exit status 1"), 1, "{run}");
     assert_eq!(state(&sandbox)["tasks"]["T1"]["iterations_used"], 11);
     let log = log(&sandbox);
-    assert!(log.contains("> `T2_DONE` is no signal for T1"), "{log}");
-    assert!(log.contains("> `t1_done` was taken for a signal, although it"), "{log}");
+    assert!(log.contains("> `T2_DONE` is not a signal for T1"), "{log}");
+    assert!(log.contains("> `t1_done` was read as a signal, although it"), "{log}");
 }

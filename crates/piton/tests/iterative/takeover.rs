@@ -56,7 +56,7 @@ fn a_run_can_be_rebuilt_from_the_log_and_git_alone() {
     let _ = sandbox.run("run habits --task T1").exits(0);
     sandbox.write(format!("{PLAN}/state.json"), "{ broken");
     std::fs::remove_dir_all(sandbox.own()).expect("Piton's own folder");
-    let _ = sandbox.run("import habits").exits(0).says("the log and git count").says("T1       completed");
+    let _ = sandbox.run("import habits").exits(0).says("the log and git are used").says("T1       completed");
     let _ = sandbox.run("import habits").exits(1).says("has the run").says("--reset");
     let _ = sandbox.run("run habits").exits(0).lacks("T1       attempt");
     assert_eq!(statuses(&sandbox), ["done"; 3]);

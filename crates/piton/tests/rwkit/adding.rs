@@ -44,7 +44,7 @@ fn a_task_is_added_to_the_list_and_to_the_run() {
     let _ = sandbox.run(RUN).exits(0);
     let before = sandbox.read(LIST);
     let _ = sandbox.piton(MORE).run().exits(0).says("has taken up T007");
-    let _ = sandbox.piton(MORE).run().exits(0).says("T007 is in the plan already");
+    let _ = sandbox.piton(MORE).run().exits(0).says("T007 is already in the plan");
     // Behind the tasks of its story, and nothing else is touched.
     let line = LINE.replace("[x]", "[ ]");
     let story = "[size: S]\n\n### Story Progress: 0/3\n\n## User Story: US-002";
@@ -167,7 +167,7 @@ fn what_the_list_cannot_hold_is_refused_and_told() {
     let _ = sandbox.run("next --plan plans/1-1-receipts-todolist.md").exits(0);
     let before = sandbox.read(LIST);
     for (id, about, story, needs, why) in [
-        ("T007", "Tell", "US-001", r#"["T099"]"#, "there is no task T099 in the plan to wait for"),
+        ("T007", "Tell", "US-001", r#"["T099"]"#, "the task cannot wait for T099: the plan has no such task"),
         ("T007", "Tell [deps: T001]", "US-001", "[]", "would be read as something else"),
         ("sweep", "Tell", "US-001", "[]", "cannot be a task of a list; like T012"),
         ("T007", "Tell", "the shop", "[]", "would be read as something else"),

@@ -64,7 +64,7 @@ fn a_claim_of_done_runs_the_checks() {
         return;
     }
     let looked = sandbox.run("journal add looked").exits(0);
-    let looked = looked.says("not taken from").says("T001: receipts.sh: it does not exist");
+    let looked = looked.says("rejected an edit of").says("T001: receipts.sh: it does not exist");
     let _ = looked.says("nothing was committed since T001 began");
     assert_eq!(statuses(&sandbox)[0], "in_progress", "the file is not there");
     sandbox.write("receipts.sh", "echo help");
@@ -341,7 +341,7 @@ fn a_task_that_has_not_begun_may_be_edited_in_the_list_while_the_run_goes_on() {
     let mut run = sandbox.piton(RUN.split(' ')).spawn();
     sandbox.meet("arrived");
     sandbox.write(LIST, &sandbox.read(LIST).replace("Find receipts by shop", "Find receipts by their shop"));
-    run.until_says("the plan is adopted as it is now");
+    run.until_says("adopted the plan as it is now");
     sandbox.meet("gate");
     let _ = run.wait().exits(0).lacks("asked to stop");
     assert_eq!(statuses(&sandbox), ["completed"; 6]);

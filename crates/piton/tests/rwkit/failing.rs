@@ -98,7 +98,7 @@ fn every_story_has_to_have_an_end_to_end_test_and_what_is_missing_is_added_once(
 fn without_commits_there_is_one_task_at_a_time_and_that_is_said() {
     let sandbox = receipts("", "");
     let _ = sandbox.run(&format!("{RUN} --no-commits --max-parallel 3")).exits(2).says("one task at a time");
-    let run = sandbox.run(&format!("{RUN} --no-commits")).exits(0).says("so one task at a time");
+    let run = sandbox.run(&format!("{RUN} --no-commits")).exits(0).says("itself, one task at a time");
     let order: Vec<&str> = run
         .stderr
         .lines()
@@ -122,7 +122,7 @@ fn a_review_is_a_gate_whose_findings_are_mended() {
     );
     let settings = format!("[gates.qa_review]\nreview = \"reviewer\"\n{reviewer}");
     let sandbox = receipts(&settings, "[gate-qa_review]\nif-feedback write mended yes\n");
-    let _ = sandbox.run(RUN).exits(0).says("found what has to be mended (1 critical, 0 major)");
+    let _ = sandbox.run(RUN).exits(0).says("found problems (1 critical, 0 major)");
     let file = state(&sandbox);
     assert_eq!((&file["quality_gates"]["qa_review"], &file["qa_cycles"]), (&"approved".into(), &2.into()));
     let asked = sandbox.read(sandbox.root().join("reviewer.gate-qa_review.md"));

@@ -91,7 +91,7 @@ fn a_link_is_followed_inside_the_project_only_and_a_folder_is_left_alone() {
     assert_eq!(sandbox.read(&outside), before);
     fs::remove_file(&file).expect("our own link");
     fs::create_dir(&file).expect("a new folder");
-    let _ = sandbox.run("reset T001").exits(1).says("is a folder, and is left alone");
+    let _ = sandbox.run("reset T001").exits(1).says("is a folder, so Piton leaves it alone");
     assert!(file.is_dir());
 }
 
@@ -173,8 +173,7 @@ fn what_cannot_be_a_list_is_refused_in_a_sentence() {
     let _ =
         sandbox.run("plan plans/big-todolist.md").exits(1).says("has 17 MB; a part of a plan has at most 16");
     sandbox.write("plans/empty-todolist.md", "# Nothing\n");
-    let _ =
-        sandbox.run("plan plans/empty-todolist.md").exits(1).says("a list without tasks is never complete");
+    let _ = sandbox.run("plan plans/empty-todolist.md").exits(1).says("the list has no tasks");
     let _ = sandbox.run("run plans/empty-todolist.md").exits(1);
     for name in ["../shop", "a/../../shop", "/tmp/shop", "con", "-x"] {
         let made = sandbox.piton(["new", "rwkit", "--", name]).run();
@@ -199,7 +198,8 @@ fn a_state_file_from_another_machine_is_taken_over() {
                 "tasks": {{ "T001": {{ "status": "completed" }} }} }}"#
         );
         sandbox.write(STATE, &left);
-        let _ = sandbox.run("next --plan plans/1-1-receipts-todolist.md").exits(0).says("1 task done before");
+        let _ =
+            sandbox.run("next --plan plans/1-1-receipts-todolist.md").exits(0).says("1 task already done");
         let file = state(&sandbox);
         assert_eq!(file["tasks"]["T001"]["status"], "completed", "{list}: {file:#}");
         assert_eq!(file["config"]["project_path"], sandbox.project().as_str());

@@ -127,7 +127,7 @@ fn a_second_engine_on_another_list_is_refused_and_no_line_is_lost() {
     let second = "plans/1-2-budget-todolist.md";
     for _ in 0..2 {
         let told = sandbox.run(&format!("run {second}")).exits(1);
-        let told = told.says(&format!("an engine works on {LIST}"));
+        let told = told.says(&format!("an engine is working on {LIST}"));
         let _ = told
             .says("rw-kit.state.json shows one plan at a time")
             .says(&format!("piton stop --plan {LIST}"));

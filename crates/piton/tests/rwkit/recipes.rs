@@ -11,7 +11,7 @@ const OUTCOMES: [Outcome; 14] = [
     ("complete", "T001: docs/keep.md: it does not exist", |file| {
         file["tasks"]["T001"]["status"] == "in_progress"
     }),
-    ("verify", "`verification.files_exist` of T002 was set: Piton looks at its files itself", |file| {
+    ("verify", "`verification.files_exist` of T002 was set: Piton checks its files itself", |file| {
         file["tasks"]["T002"]["verification"]["files_exist"] == false
     }),
     ("sync", "`verification.state_synced` of T002 was set", |file| {
@@ -22,10 +22,10 @@ const OUTCOMES: [Outcome; 14] = [
     ("gate", "", |file| file["quality_gates"]["unit_tests"] == "passed"),
     ("degraded", "", |file| file["degraded_phases"] == serde_json::json!(["smoke_test"])),
     ("qa cycle", "`qa_cycles` is 1: reviews are counted when they are made", |file| file["qa_cycles"] == 0),
-    ("create batch", "a batch 0 was added: batches follow from what tasks wait for", |file| {
+    ("create batch", "a batch 0 was added: batches follow from dependencies", |file| {
         file["batches"].as_array().map(Vec::len) == Some(3)
     }),
-    ("start batch", "the batch 0 is \"in_progress\": its tasks say how far it is", |file| {
+    ("start batch", "the batch 0 is \"in_progress\": its status follows from its tasks", |file| {
         file["batches"][0]["status"] != "in_progress"
     }),
     ("complete batch", "", |file| file["batches"][0]["status"] == "completed"),
@@ -61,7 +61,7 @@ fn every_recipe_that_writes_is_applied_or_refused_by_the_next_command() {
         let file = state(&sandbox);
         let logged = file["logs"].to_string();
         if refused.is_empty() {
-            assert!(!told.contains("not taken"), "{name}: {told}");
+            assert!(!told.contains("rejected an edit"), "{name}: {told}");
         } else {
             assert!(told.contains(refused), "{name}: {told}");
             let quoted = refused.replace('"', "\\\"");
@@ -109,14 +109,14 @@ fn errors_are_kept_apart_and_an_unticked_box_is_ticked_again() {
     assert_eq!(marks(&sandbox), "x     ");
     assert!(state(&sandbox)["logs"].to_string().contains(words));
     let _ = sandbox.run("log").exits(0).says(words);
-    let _ = sandbox.run("journal add looked").exits(0).lacks("not taken");
+    let _ = sandbox.run("journal add looked").exits(0).lacks("rejected an edit");
     let failed = r#".tasks["T002"].status = "failed" | .tasks["T002"].error = [
         {"attempt": 1, "type": "verification_failed", "step": "npm test", "message": "2 tests failed", "timestamp": "2026-01-10T11:35:00Z"},
         {"attempt": 1, "type": "implementation_error", "message": "no key"}] | .updated_at = "x""#;
     if !recipe(&sandbox, failed) {
         return;
     }
-    let _ = sandbox.run("journal add looked").exits(0).lacks("not taken");
+    let _ = sandbox.run("journal add looked").exits(0).lacks("rejected an edit");
     assert_eq!(statuses(&sandbox)[1], "failed");
     assert_eq!(state(&sandbox)["tasks"]["T002"]["error"], "no key");
     let logs = state(&sandbox)["logs"].to_string();

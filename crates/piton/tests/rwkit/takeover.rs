@@ -27,7 +27,7 @@ fn a_half_done_list_goes_on_where_its_files_bear_it_out() {
     sandbox.commit("By hand");
     sandbox.write(STATE, FIRST);
     let run = sandbox.run(RUN).exits(0);
-    assert!(run.contains("T002 is called done, but tests/keep.sh is not there"), "{run}");
+    assert!(run.contains("T002 is marked done, but tests/keep.sh is missing or empty"), "{run}");
     assert!(!run.contains("T001     attempt") && run.contains("T002     landed"), "{run}");
     let file = state(&sandbox);
     is_counted(&file);
@@ -94,7 +94,7 @@ fn ticked_boxes_count_as_far_as_their_files_are_there() {
     let _ = sandbox
         .run(RUN)
         .exits(0)
-        .says("T003 is called done, but docs/keep.md")
+        .says("T003 is marked done, but docs/keep.md")
         .says("T003     landed")
         .lacks("T001     attempt");
 }

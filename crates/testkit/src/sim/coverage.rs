@@ -126,7 +126,7 @@ pub const SITUATIONS: &[&str] = &[
     "a gate was judged by an agent again",
     "completed, and was already so",
     "said to be already so, and it was not",
-    "a reviewer came to no verdict",
+    "a reviewer gave no verdict",
     "a verdict was carried over",
 ];
 

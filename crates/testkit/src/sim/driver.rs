@@ -222,7 +222,9 @@ impl Sim {
                 let reason = &refusal.reason;
                 self.coverage.saw(match () {
                     () if refusal.stale => "refused: stale",
-                    () if reason.contains("depends on what is not done") => "refused: waits for others",
+                    () if reason.contains("depends on tasks that are not done") => {
+                        "refused: waits for others"
+                    }
                     () if reason.contains("has to wait") => "refused: barrier",
                     () => "refused: otherwise",
                 });

@@ -127,7 +127,7 @@ impl Sim {
                 if reason.contains("did not judge") =>
             {
                 let _ = task;
-                self.coverage.saw("a reviewer came to no verdict");
+                self.coverage.saw("a reviewer gave no verdict");
             }
             _ => {}
         }

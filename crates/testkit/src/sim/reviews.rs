@@ -57,7 +57,7 @@ impl Sim {
         if !failed.all(silent) {
             return None;
         }
-        self.coverage.saw("a reviewer came to no verdict");
+        self.coverage.saw("a reviewer gave no verdict");
         let (tree, agent) = (task.progress.tree.clone()?, "third".to_owned());
         let end = AgentEnd::Transient { reason: "it did not say what it found".to_owned() };
         let (task, fence) = (task.id.clone(), task.fence);

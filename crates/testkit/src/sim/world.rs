@@ -170,7 +170,7 @@ impl Sim {
         let (id, fence) = (task.id.clone(), task.fence);
         let agent = match entry {
             Err(reason) => {
-                let waits = reason.starts_with("one agent looks first");
+                let waits = reason.starts_with("one agent first tests");
                 let what = ["nobody was there to review", "another looks first, so nobody reviews"];
                 self.coverage.saw(what[usize::from(waits)]);
                 let action = Action::Check { task: id, fence };

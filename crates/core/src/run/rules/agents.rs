@@ -40,7 +40,7 @@ impl Rules<'_> {
         self.judges_tree(task, tree)?;
         let entry = reviewer(self.run, agent, id, self.now).map_err(Refusal::stale)?;
         if entry.agent != agent || !entry.is_first {
-            return Err(Refusal::stale(format!("{agent} is not the first to begin")));
+            return Err(Refusal::stale(format!("{agent} is not the agent that tests its provider")));
         }
         let began = Event::ReviewerStarted { task: id.clone(), fence, agent: entry.agent };
         Ok(self.found(id, fence, tree, results).into_iter().chain([began]).collect())
@@ -73,7 +73,7 @@ impl Rules<'_> {
             end => self.agent_failure(task, agent, end),
         };
         let Some(failed) = failed else {
-            return Err(Refusal::because(format!("the reviewer {agent} of {id} came to an end")));
+            return Err(Refusal::because(format!("the reviewer {agent} of {id} has already ended")));
         };
         let end = self.believed(end);
         let ended = Event::ReviewerEnded { task: id.clone(), fence, agent: agent.to_owned(), end };
@@ -100,7 +100,7 @@ impl Rules<'_> {
     pub(super) fn asked(&self, provider: &str, nth: u32, end: Option<&AgentEnd>) -> Decision {
         let overload = self.run.overloads.get(provider).filter(|overload| overload.asked == nth);
         let Some(overload) = overload else {
-            return Err(Refusal::stale(format!("{provider} was asked already")));
+            return Err(Refusal::stale(format!("{provider} was already asked")));
         };
         let (provider, agent) = (provider.to_owned(), overload.agent.clone());
         Ok(vec![Event::ProviderAsked { provider, agent, end: end.map(|end| self.believed(end)) }])
@@ -110,7 +110,7 @@ impl Rules<'_> {
     pub(super) fn unpark(&self, provider: &str, by: &str) -> Decision {
         let parked = self.run.outages.keys().chain(self.run.overloads.keys());
         if !parked.into_iter().any(|name| is_of(name, provider)) {
-            return Err(Refusal::because(format!("nothing keeps agents of {provider} from their work")));
+            return Err(Refusal::because(format!("agents of {provider} are not held back")));
         }
         Ok(vec![Event::ProviderUnparked { provider: provider.to_owned(), by: by.to_owned() }])
     }
@@ -119,7 +119,7 @@ impl Rules<'_> {
     pub(super) fn helper_cut(&self, id: &TaskId, agent: &str, end: &AgentEnd) -> Decision {
         let task = self.known(id)?;
         if !matches!(end, AgentEnd::Limit { .. } | AgentEnd::Refused { .. } | AgentEnd::Unavailable { .. }) {
-            return Err(Refusal::because(format!("{agent} was let in")));
+            return Err(Refusal::because(format!("the login of {agent} was accepted")));
         }
         let (agent, end) = (agent.to_owned(), self.believed(end));
         Ok(vec![Event::ReviewerEnded { task: id.clone(), fence: task.fence, agent, end }])

@@ -41,8 +41,8 @@ impl Rules<'_> {
             Status::Confirming if matches!(task.holder, Some(Holder::Ledger(_))) => {
                 if let Claim::ToConfirm { .. } = claim {
                     return Err(Refusal::hinted(
-                        format!("{id} is done already, and somebody new has to confirm that"),
-                        format!("`piton confirm {id}` when nothing was left to do"),
+                        format!("{id} is already reported done; someone else has to confirm it"),
+                        format!("`piton confirm {id}` if nothing is left to do"),
                     ));
                 }
                 task.fence
@@ -59,9 +59,7 @@ impl Rules<'_> {
             }
         };
         if seen.is_some_and(|seen| seen != task.fence) {
-            return Err(Refusal::stale(format!(
-                "{id} was started or reset by somebody else while its checks ran"
-            )));
+            return Err(Refusal::stale(format!("{id} was started or reset again while its checks ran")));
         }
         // Whoever begins leaves a mark. A file in which a task is only called done begins nothing.
         let begun = events.is_empty() && task.progress.mark.is_some();
@@ -139,7 +137,7 @@ impl Rules<'_> {
     ) -> Result<Event, Stop> {
         let passed = |judge: &Digest| results.iter().any(|r| &r.check == judge && r.verdict == Verdict::Pass);
         if !task.judges.iter().all(passed) {
-            return Err(Refusal::because(format!("the checks of {} have not all run", task.id)));
+            return Err(Refusal::because(format!("some checks of {} have not run", task.id)));
         }
         let (proof, counts) = match ground {
             Ground::Word => (Proof::Reported, Vec::new()),
@@ -219,19 +217,19 @@ impl Rules<'_> {
             evidence.commits.last().and_then(|commit| Some((commit, self.counted_for(task, commit)?)));
         let shared = self.run.settings.worktree.shared.is_some();
         let why = match (counted, &self.run.target) {
-            _ if failed.is_some() => format!("nobody began it, and {}", failed.unwrap_or_default()),
+            _ if failed.is_some() => format!("it was never started, and {}", failed.unwrap_or_default()),
             (Some((commit, other)), _) => {
-                format!("commit {} counts for {other}, and there is no other {since}", commit.short())
+                format!("commit {} belongs to {other}, and there is no other commit {since}", commit.short())
             }
             _ if self.run.settings.no_commits && begun => {
                 "no file that it names has changed since it began".to_owned()
             }
-            _ if self.run.settings.no_commits => "nobody began it".to_owned(),
+            _ if self.run.settings.no_commits => "it was never started".to_owned(),
             (None, Some(branch)) if shared => {
-                format!("nothing of it is on `{branch}`: commit it there first")
+                format!("its work is not on `{branch}`: commit it there first")
             }
             (None, Some(_)) => format!("nothing was committed {since}"),
-            (None, None) => "no file that it names has changed since somebody began it".to_owned(),
+            (None, None) => "no file that it names has changed since it was started".to_owned(),
         };
         Refusal::hinted(
             format!("nothing shows that work on {id} was done: {why}"),
@@ -265,7 +263,7 @@ impl<'a> Rules<'a> {
             return Err(Refusal::stale(format!("{id} is not held by {process}")));
         }
         let name = task.holder.as_ref().map(ToString::to_string).unwrap_or_default();
-        let reason = format!("{process}, by which {name} held it, has ended");
+        let reason = format!("{name} held it through {process}, which has ended");
         Ok(vec![Event::Released { task: id.clone(), fence, reason }])
     }
 

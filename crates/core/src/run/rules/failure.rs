@@ -38,7 +38,7 @@ impl Rules<'_> {
             AgentEnd::Blocked { reason } => failure(Class::Defect, reason, ""),
             AgentEnd::Transient { reason } => failure(Class::Transient, reason, ""),
             AgentEnd::Declined { reason } if task.progress.declined => {
-                let reason = format!("declined twice, in two conversations: {reason}");
+                let reason = format!("the model declined twice, in two conversations: {reason}");
                 failure(Class::Defect, &reason, "")
             }
             AgentEnd::Declined { reason } => failure(Class::Transient, reason, ""),

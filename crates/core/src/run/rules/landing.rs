@@ -79,7 +79,7 @@ impl<'a> Rules<'a> {
         match &task.progress.intent {
             Some(intent) if &intent.candidate == commit => Ok(task),
             Some(intent) => {
-                Err(Refusal::stale(format!("{id} was to land as {}, not {commit}", intent.candidate)))
+                Err(Refusal::stale(format!("{id} is landing as {}, not {commit}", intent.candidate)))
             }
             None => Err(Refusal::stale(format!("{id} has no landing under way"))),
         }

@@ -33,7 +33,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
     };
     let on = Rules { state, run, now };
     match command {
-        Command::Create(_) => Err(Refusal::because(format!("the run {} exists already", run.id))),
+        Command::Create(_) => Err(Refusal::because(format!("the run {} already exists", run.id))),
         Command::OfEngine { engine, command } => {
             on.is_engine(engine)?;
             decide(state, command, now)
@@ -112,12 +112,12 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         Command::TryFailed { action, class, reason, feedback } => {
             use Status::*;
             let Some(task) = action.task() else {
-                return Err(Refusal::because("what is done for the whole run is no try of a task"));
+                return Err(Refusal::because("an action for the whole run is not an attempt of a task"));
             };
             let fence = action.fence().unwrap_or_default();
             let at = on.held(task, fence, &[InProgress, Confirming, Verifying, Verified, Merging])?;
             if !is_current(state, action) {
-                return Err(Refusal::stale(format!("{task} has gone on since")));
+                return Err(Refusal::stale(format!("{task} has moved on since")));
             }
             Ok(vec![on.failure(at, *class, reason, feedback, at.progress.behind.clone())])
         }
@@ -185,7 +185,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         Command::Adopt { task, by, past } => {
             let at = on.task(task)?;
             if (at.decided, at.attempt, at.fence) != (Status::Pending, 0, 0) {
-                return Err(Refusal::because(format!("{task} has a history of its own in this run")));
+                return Err(Refusal::because(format!("{task} already has a history in this run")));
             }
             let known = [Status::Pending, Status::Failed, Status::Abandoned, Status::Completed];
             if !known.contains(&past.status) || past.proof.is_some() != (past.status == Status::Completed) {
@@ -242,7 +242,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
                 return Err(Refusal::because("not every task is completed"));
             }
             if run.context.is_some() {
-                return Err(Refusal::stale("the project's description is settled already"));
+                return Err(Refusal::stale("the project's description is already updated or skipped"));
             }
             Ok(vec![Event::ContextUpdated { update: update.clone() }])
         }
@@ -346,7 +346,7 @@ impl<'a> Rules<'a> {
     fn attach(&self, engine: &str, session: &Session) -> Decision {
         if !(1..=MAX_PARALLEL).contains(&session.max_parallel) {
             return Err(Refusal::because(format!(
-                "max_parallel is {}; 1 to {MAX_PARALLEL} are possible",
+                "max_parallel is {}; it must be from 1 to {MAX_PARALLEL}",
                 session.max_parallel
             )));
         }
@@ -429,9 +429,9 @@ impl<'a> Rules<'a> {
         let held_back = super::schedule::barrier(self.run, &self.state.horizon(), task)?;
         let id = &task.id;
         Some(Refusal::hinted(
-            format!("{id} has to wait: {held_back}, and they are done one after the other"),
+            format!("{id} has to wait: {held_back}, and this plan runs one task at a time"),
             match holder {
-                Holder::Engine => format!("`piton why {id}` tells more"),
+                Holder::Engine => format!("`piton why {id}` says more"),
                 Holder::Ledger(_) => {
                     format!("piton start {id} --ahead   begins it before its turn; then report on it")
                 }
@@ -451,8 +451,8 @@ impl<'a> Rules<'a> {
         }
         open.extend(task.outside.iter().filter(|need| !need.done).map(|need| need.need.to_string()));
         Ok(Refusal::hinted(
-            format!("{} depends on what is not done: {}", task.id, open.join(", ")),
-            format!("`piton why {}` tells more", task.id),
+            format!("{} depends on tasks that are not done: {}", task.id, open.join(", ")),
+            format!("`piton why {}` says more", task.id),
         ))
     }
 
@@ -478,7 +478,7 @@ impl<'a> Rules<'a> {
         } else if found_work && task.spent + task.progress.reworked >= task.budget {
             fail(
                 "every pass still finds work to do",
-                "Each pass over this task found more to do; finish it in one.\n",
+                "Each pass over this task found more to do. Finish it in this one.\n",
             )
         } else {
             Event::VerificationStarted { task: id.clone(), fence }
@@ -515,9 +515,7 @@ impl<'a> Rules<'a> {
                 format!("{id} is completed and cannot be {what}"),
                 "a new task in the plan can change or undo what it did: `piton run PLAN --replan`",
             )),
-            Status::Merging => {
-                Err(Refusal::because(format!("{id} is landing at this moment and cannot be {what}")))
-            }
+            Status::Merging => Err(Refusal::because(format!("{id} is landing now and cannot be {what}"))),
             // What the run went on without may still be skipped by a person.
             Status::Skipped if what == "skipped" && !task.progress.left_behind => {
                 Err(Refusal::because(format!("{id} is skipped already")))

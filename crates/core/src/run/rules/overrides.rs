@@ -33,7 +33,7 @@ impl Rules<'_> {
             Status::Failed | Status::Abandoned | Status::Blocked => Ok(vec![retried(id, by)]),
             Status::Skipped if task.progress.left_behind => Ok(vec![retried(id, by)]),
             Status::Skipped => Err(Refusal::hinted(
-                format!("{id} was skipped, not tried"),
+                format!("{id} was skipped, so there is nothing to retry"),
                 format!("`piton reset {id}` puts it back into the plan"),
             )),
             status => Err(Refusal::because(format!(
@@ -47,7 +47,7 @@ impl Rules<'_> {
             task if task.decided == Status::Blocked && note.trim().is_empty() => Ok(vec![unblocked(id, by)]),
             task if task.decided == Status::Blocked => self.answer(id, by, note),
             task if task.status() == Status::Unreachable => Err(Refusal::hinted(
-                format!("{id} itself is not blocked: what it depends on is"),
+                format!("{id} itself is not blocked: a task that it depends on is"),
                 format!("`piton why {id}` names it"),
             )),
             task => Err(Refusal::because(format!("{id} is {}, not blocked", task.status()))),
@@ -60,13 +60,13 @@ impl Rules<'_> {
         let goes_on = match task.decided {
             Status::Completed => {
                 return Err(Refusal::hinted(
-                    format!("{id} is completed: nobody works on it any more"),
+                    format!("{id} is completed: no agent will work on it again"),
                     "a new task in the plan can change what it did: `piton run PLAN --replan`",
                 ));
             }
             Status::Skipped if !task.progress.left_behind => {
                 return Err(Refusal::hinted(
-                    format!("{id} was skipped: nobody works on it"),
+                    format!("{id} was skipped: no agent will work on it"),
                     format!("`piton reset {id}` puts it back into the plan"),
                 ));
             }

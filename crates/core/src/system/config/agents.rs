@@ -71,19 +71,17 @@ pub(in crate::system) fn check_fallback(
     said: &Said<&str>,
 ) {
     if !agents.contains_key(said.value) {
-        let message = format!("`{name}` falls back on `{}`, which is no agent", said.value);
+        let message = format!("the fallback of `{name}` is `{}`, which is not an agent", said.value);
         let known = quoted(agents.keys().map(String::as_str));
-        walk.push(Diagnostic::error(said.at.clone(), message).label(format!("defined are {known}")));
+        walk.push(Diagnostic::error(said.at.clone(), message).label(format!("defined agents: {known}")));
         return;
     }
     let next = |name: &str| agents.get(name).and_then(|agent| agent.fallback.as_deref());
     let way: Vec<&str> =
         std::iter::successors(Some(said.value), |name| next(name)).take(agents.len() + 1).collect();
     if let Some(end) = way.iter().position(|stop| *stop == name) {
-        let message = format!("`{name}` stands in for itself: {name} → {}", way[..=end].join(" → "));
-        walk.push(
-            Diagnostic::error(said.at.clone(), message).label("one of them has to go without a `fallback`"),
-        );
+        let message = format!("`{name}` is its own fallback: {name} → {}", way[..=end].join(" → "));
+        walk.push(Diagnostic::error(said.at.clone(), message).label("remove the `fallback` of one of them"));
     }
 }
 
@@ -99,10 +97,10 @@ fn refuse_foreign_keys(walk: &mut Walk<'_>, section: &Section<'_>, adapter: Adap
     };
     for key in foreign {
         if let Some(said) = section.get(key) {
-            let message = format!("`{key}` means nothing to the adapter `{}`", adapter.name());
+            let message = format!("the adapter `{}` does not use `{key}`", adapter.name());
             let label = match key {
-                _ if adapter.is_command() => "only clients that Piton knows have this".to_owned(),
-                TURNS | BUDGET => "this client cannot be held to it; `timeout` bounds every agent".to_owned(),
+                _ if adapter.is_command() => "only known clients support this".to_owned(),
+                TURNS | BUDGET => "this client has no such limit; `timeout` limits every agent".to_owned(),
                 OF_ASKED => format!("only {} can be asked before they stop", askable()),
                 _ => "Piton knows how this client is started; `program` says where it is".to_owned(),
             };
@@ -134,7 +132,10 @@ fn read_env(walk: &mut Walk<'_>, section: &Section<'_>, agent: &mut Agent) {
         match value.get_ref() {
             DeValue::String(text) if text.contains('\0') => {
                 let message = format!("the value of `{key}` holds a NUL character");
-                walk.push(Diagnostic::error(value.span(), message).label("no process can be given this"));
+                walk.push(
+                    Diagnostic::error(value.span(), message)
+                        .label("a NUL character cannot be passed to a process"),
+                );
             }
             DeValue::String(text) => drop(agent.env.insert(key.to_owned(), text.clone().into_owned())),
             other => walk.wrong(&format!("`{key}`"), "text, in quotes", other, value.span()),
@@ -156,7 +157,9 @@ fn read_args(walk: &mut Walk<'_>, section: &Section<'_>, adapter: Adapter, agent
     for said in section.texts(walk, "args") {
         if said.value.contains('\0') {
             let message = "a word of `args` holds a NUL character";
-            walk.push(Diagnostic::error(said.at, message).label("no process can be given this"));
+            walk.push(
+                Diagnostic::error(said.at, message).label("a NUL character cannot be passed to a process"),
+            );
         } else if is_pitons(adapter, said.value) {
             let message = format!("Piton passes `{}` to `{}` itself", said.value, adapter.name());
             let label = "remove it; `model`, `permissions` and `max_turns` are keys of the profile";
@@ -190,7 +193,7 @@ fn read_command_agent(walk: &mut Walk<'_>, section: &Section<'_>, required: bool
             .label("put `{prompt}` where the path belongs"),
         ),
         (PromptBy::Stdin, true) => walk.push(
-            Diagnostic::warning(place, "`{prompt}` stays as it is: this agent gets its prompt on stdin")
+            Diagnostic::warning(place, "`{prompt}` is not replaced: this agent gets its prompt on stdin")
                 .label("add `prompt = \"file\"` to have it replaced by a path"),
         ),
         (PromptBy::File, true) | (PromptBy::Stdin, false) => {}
@@ -210,7 +213,8 @@ fn read_words(walk: &mut Walk<'_>, said: &Said<&DeValue<'_>>) -> Option<Vec<Stri
     if words.first().is_none_or(String::is_empty) || line.contains('\0') {
         let message = "`command` cannot be split into words";
         walk.push(
-            Diagnostic::error(said.at.clone(), message).label("a quote is open, or there is no first word"),
+            Diagnostic::error(said.at.clone(), message)
+                .label("a quote is not closed, or there is no first word"),
         );
         return None;
     }
@@ -219,7 +223,7 @@ fn read_words(walk: &mut Walk<'_>, said: &Said<&DeValue<'_>>) -> Option<Vec<Stri
     {
         walk.push(
             Diagnostic::warning(said.at.clone(), format!("`{operator}` reaches the agent as an argument"))
-                .label("no shell reads this")
+                .label("this is not run in a shell")
                 .help("write `command = [\"sh\", \"-c\", \"…\"]` if a shell is wanted"),
         );
     }
@@ -229,7 +233,7 @@ fn read_words(walk: &mut Walk<'_>, said: &Said<&DeValue<'_>>) -> Option<Vec<Stri
 /// A name or an absolute path: what lies beside the plan is not where an agent is started.
 fn read_program(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<String> {
     if said.value.contains('/') && !said.value.starts_with('/') {
-        let message = "`program` is a path that begins nowhere";
+        let message = "`program` is a relative path";
         walk.push(
             Diagnostic::error(said.at.clone(), message).label("write a name, or a path that begins with `/`"),
         );

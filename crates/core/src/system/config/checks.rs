@@ -26,7 +26,7 @@ pub(in crate::system) fn read_command(
     let nul = |walk: &mut Walk<'_>, at| {
         walk.push(
             Diagnostic::error(at, format!("{what} holds a NUL character"))
-                .label("no process can be given this"),
+                .label("a NUL character cannot be passed to a process"),
         );
     };
     match said.value {
@@ -39,7 +39,7 @@ pub(in crate::system) fn read_command(
             if !line.contains(['\n', '#']) && shell_words::split(&line).is_err() {
                 let message = format!("a quote in {what} is not closed");
                 walk.push(
-                    Diagnostic::warning(said.at.clone(), message).label("a shell would refuse this line"),
+                    Diagnostic::warning(said.at.clone(), message).label("a shell would reject this line"),
                 );
             }
             Some(Argv::parse(line.trim()))
@@ -60,7 +60,7 @@ pub(in crate::system) fn read_command(
                 }
             }
             if words.first().is_none_or(|word| word.trim().is_empty()) {
-                let message = format!("{what} names no program");
+                let message = format!("{what} does not name a program");
                 walk.push(Diagnostic::error(said.at.clone(), message).label("the first word is the program"));
                 return None;
             }
@@ -118,8 +118,8 @@ pub(in crate::system) fn check_of(walk: &mut Walk<'_>, section: &Section<'_>) ->
         _ => usual,
     };
     if let Some(said) = section.get("fresh").filter(|_| fresh && check.reviewer().is_some()) {
-        let message = "`fresh` is for commands and files, and this check is made by an agent";
-        walk.push(Diagnostic::error(said.at, message).label("leave it out"));
+        let message = "`fresh` is for commands and files, but this check is a review by an agent";
+        walk.push(Diagnostic::error(said.at, message).label("remove it"));
     }
     if let Some(run) = section.get("run") {
         hidden_failures(&check, &run.at).into_iter().for_each(|found| walk.push(found));
@@ -137,11 +137,11 @@ pub(crate) fn hidden_failures(check: &Check, at: &Range<usize>) -> Vec<Diagnosti
             "write `&&` in place of `;`, or begin with `set -e`",
         )),
         Hides::OrElse(words) => {
-            Some((format!("this check passes whatever fails, for `|| {words}`"), "leave that out"))
+            Some((format!("this check always passes, because of `|| {words}`"), "remove that"))
         }
         Hides::EarlyReader(reader) => check.piped_line().map(|_| {
             let message = format!(
-                "`{reader}` may stop reading before the command in front of it has ended, and then the check is broken"
+                "`{reader}` may stop reading before the command that feeds it has ended, and then the check is broken"
             );
             (message, READ_TO_THE_END)
         }),
@@ -162,28 +162,28 @@ fn read_judge(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Argv> {
     let ask = section.text(walk, "ask");
     if let Some(review) = section.line(walk, "review") {
         for other in ["run", "file", "holds"].into_iter().filter_map(|key| section.get(key)) {
-            let message = "a check that an agent makes has no command and no file of its own";
-            walk.push(Diagnostic::error(other.at, message).label("make two checks of it"));
+            let message = "a review by an agent cannot also run a command or look into a file";
+            walk.push(Diagnostic::error(other.at, message).label("split it into two checks"));
         }
         let ask = ask.map_or(review::WHOLE, |said| said.value).trim().to_owned();
         return Some(Argv::Review { agent: review.value.to_owned(), ask });
     }
     if let Some(ask) = ask {
-        let message = "`ask` says what an agent reviews, and there is no `review`";
+        let message = "`ask` is what an agent reviews, but there is no `review`";
         walk.push(Diagnostic::error(ask.at, message).label("add `review = \"AGENT\"`"));
     }
     match (section.get("run"), section.get("file")) {
         (run, None) => {
             if let Some(first) = holds.first() {
-                let message = "`holds` says what a file holds, and there is no `file`";
+                let message = "`holds` is what a file must contain, but there is no `file`";
                 walk.push(Diagnostic::error(first.at.clone(), message).label("add `file = \"…\"`"));
             }
             section.require(walk, "run", "\"cargo test\"");
             read_command(walk, "`run`", &run?)
         }
         (Some(run), Some(_)) => {
-            let message = "a check runs a command or looks into a file";
-            walk.push(Diagnostic::error(run.at, message).label("make two checks of it"));
+            let message = "a check either runs a command or looks into a file";
+            walk.push(Diagnostic::error(run.at, message).label("split it into two checks"));
             None
         }
         (None, Some(_)) => {

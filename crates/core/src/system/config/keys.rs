@@ -180,7 +180,7 @@ impl Keys {
         }
         match TABLES.iter().find(|table| table.names.contains(&key)) {
             Some(table) => format!("it belongs in {}", table.table),
-            None => "nothing reads this".to_owned(),
+            None => "Piton does not use this".to_owned(),
         }
     }
 

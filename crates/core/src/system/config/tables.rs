@@ -215,8 +215,8 @@ fn warn_of_loose_agents(walk: &mut Walk<'_>, said: &DeTable<'_>, config: &Config
 
 fn loose(at: Range<usize>, whose: &str, name: &str, agent: &Agent) -> Diagnostic {
     let (name, client) = (name.escape_debug(), agent.adapter.name());
-    let message = format!("`{whose}_usd` does not bind `{name}`: {client} tells tokens, but no money");
-    Diagnostic::warning(at, message).label(format!("`{whose}_tokens` and `{whose}_time` bind it"))
+    let message = format!("`{whose}_usd` does not limit `{name}`: {client} reports tokens but no cost");
+    Diagnostic::warning(at, message).label(format!("`{whose}_tokens` and `{whose}_time` limit it"))
 }
 
 /// A place outside of the project: nothing that could mean another one tomorrow.

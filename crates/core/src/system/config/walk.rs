@@ -118,7 +118,9 @@ impl<'t> Walk<'t> {
             return None;
         };
         if text.trim().is_empty() {
-            self.push(Diagnostic::error(at.clone(), format!("{what} is empty")).label("say something here"));
+            self.push(
+                Diagnostic::error(at.clone(), format!("{what} is empty")).label("write something here"),
+            );
             return None;
         }
         Some(text)
@@ -169,14 +171,14 @@ fn not_toml(text: &str, error: &toml::de::Error) -> Diagnostic {
     let at = error.span().unwrap_or(0..0);
     let said = error.message();
     let message = match (said, text.get(at.clone())) {
-        ("duplicate key", Some(key)) => format!("`{key}` is said twice"),
+        ("duplicate key", Some(key)) => format!("`{key}` appears twice"),
         _ => format!("this is not TOML: {said}"),
     };
     let diagnostic = Diagnostic::error(at, message).label("reading stopped here");
     if said == "duplicate key" {
-        diagnostic.help("a key and a `[table]` may be said once; only `[[task]]` and `[[group]]` repeat")
+        diagnostic.help("a key and a `[table]` may appear once; only `[[task]]` and `[[group]]` repeat")
     } else if said.contains("string") {
-        diagnostic.help("text stands in quotes, and text of several lines in three: \"\"\"…\"\"\"")
+        diagnostic.help("text needs quotes, and text of several lines needs three: \"\"\"…\"\"\"")
     } else {
         diagnostic
     }
@@ -289,9 +291,7 @@ impl<'a> Section<'a> {
     pub(in crate::system) fn limit(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<Span>> {
         let said = self.span(walk, key)?;
         if said.value == Span(0) {
-            walk.push(
-                Diagnostic::error(said.at, format!("`{key}` is no time at all")).label("must be more than 0"),
-            );
+            walk.push(Diagnostic::error(said.at, format!("`{key}` is zero")).label("must be more than 0"));
             return None;
         }
         Some(said)
@@ -373,7 +373,7 @@ impl<'a> Section<'a> {
     ) -> Vec<Section<'a>> {
         let Some(Said { value, at }) = self.get(key) else { return Vec::new() };
         let DeValue::Array(items) = value else {
-            let found = if value.is_table() { "this is a single table" } else { "this is no table" };
+            let found = if value.is_table() { "this is a single table" } else { "this is not a table" };
             walk.push(
                 Diagnostic::error(at, format!("`{key}` must be a list of tables"))
                     .label(found)

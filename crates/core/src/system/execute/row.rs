@@ -140,7 +140,7 @@ impl System for Execute {
     }
 
     fn without_state(&self) -> &'static str {
-        "git is asked"
+        "git decides"
     }
 
     fn picture(

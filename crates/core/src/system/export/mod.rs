@@ -129,7 +129,8 @@ fn renamed(plan: &Plan, fitted: &Plan) -> Vec<Note> {
             notes.push(Note::of_run("group", format!("`{}` is called `{}`", old.id, new.id)));
         }
     } else {
-        let text = "all tasks are in one: some wait for tasks of later groups, which is not known there";
+        let text =
+            "all tasks are in one: some wait for tasks of later groups, which that system does not allow";
         notes.push(Note::of_run("group", text));
     }
     for (old, new) in plan.tasks.iter().zip(&fitted.tasks).filter(|(old, new)| old.id != new.id) {

@@ -126,7 +126,7 @@ impl System for Issues {
     }
 
     fn without_state(&self) -> &'static str {
-        "the list alone counts"
+        "only the list is used"
     }
 
     fn picture(

@@ -28,10 +28,9 @@ pub fn check(text: &str) -> Option<Diagnostic> {
     let mut words = words(text);
     let last = words.by_ref().nth(MOST_WORDS - 1)?;
     let more = words.count() + 1;
-    let message =
-        format!("{FILE} has {} words; fewer than {MOST_WORDS} are to be read", MOST_WORDS - 1 + more);
+    let message = format!("{FILE} has {} words; keep it below {MOST_WORDS}", MOST_WORDS - 1 + more);
     let problem = Diagnostic::warning(last, message).label("too long from here on");
-    Some(problem.help("every iteration reads it: keep what all of them need"))
+    Some(problem.help("every iteration reads it: keep only what all of them need"))
 }
 
 fn words(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
@@ -155,7 +154,7 @@ mod tests {
         let text = "w ".repeat(MOST_WORDS - 1) + "last and more";
         let problem = check(&text).expect("too long");
         assert_eq!(&text[problem.span.clone()], "last");
-        assert_eq!(problem.message, "context.md has 202 words; fewer than 200 are to be read");
+        assert_eq!(problem.message, "context.md has 202 words; keep it below 200");
     }
 
     fn words() -> impl Strategy<Value = String> {

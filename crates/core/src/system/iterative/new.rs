@@ -21,7 +21,7 @@ pub(super) fn starter(words: &[String]) -> Result<Starter, Refusal> {
         path: format!("{PLACE}/{slug}"),
         below: &[".git", PLACE],
         taken: vec![
-            format!("piton archive {slug}   puts it away, once it is finished"),
+            format!("piton archive {slug}   archives it, once it is finished"),
             format!("piton new iterative {slug} --force   writes over its brief, list and context"),
         ],
     })

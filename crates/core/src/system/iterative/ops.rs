@@ -17,7 +17,7 @@ pub(super) const OPS: Ops = Ops {
         ("guardrail search", "grep -i TEXT guardrails.md"),
         ("phase", "edit phase in state.json"),
         ("raise", "edit max_iterations in state.json"),
-        ("rebuild", "read progress.md and git log, and write state.json anew"),
+        ("rebuild", "read progress.md and git log, and write state.json again"),
     ],
     typed: &[
         ("add a task", Some("piton add ID --title TEXT --after ID --file PATH")),

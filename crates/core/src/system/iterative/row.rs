@@ -139,7 +139,7 @@ impl System for Iterations {
     }
 
     fn without_state(&self) -> &'static str {
-        "the log and git count"
+        "the log and git are used"
     }
 
     fn picture(

@@ -145,7 +145,7 @@ fn refused(unticked: &[&TaskId]) -> Option<Edit> {
             "they are completed, and are ticked again",
         ),
     };
-    let why = format!("{why}; a new task in the plan can change or undo what was done");
+    let why = format!("{why}; to change or undo what was done, add a task to the plan");
     Some(Edit { task: Some((*first).clone()), what: What::Nonsense { what, why } })
 }
 

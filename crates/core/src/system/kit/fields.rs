@@ -122,7 +122,7 @@ impl Reader {
             }
             When::Never => None,
             When::Unknown => {
-                self.warn(node, format!("`{name}` is not a time"), "read as none");
+                self.warn(node, format!("`{name}` is not a time"), "ignored");
                 None
             }
         }
@@ -162,7 +162,7 @@ impl Reader {
             Some(Meant { word: meant, exact }) => {
                 if !exact {
                     let label = format!("read as `{}`", say(meant));
-                    self.warn(node, format!("{word:?} is no status of this file"), &label);
+                    self.warn(node, format!("{word:?} is not a status of this file"), &label);
                 }
                 Some(meant)
             }

@@ -92,7 +92,7 @@ pub(crate) fn parse(text: &str) -> Result<(Node, Vec<Diagnostic>), Diagnostic> {
     }
     parser.space();
     if parser.at == text.len() {
-        return Err(Diagnostic::error(0..0, "the file is empty").label("nothing can be told from it"));
+        return Err(Diagnostic::error(0..0, "the file is empty").label("there is nothing to read in it"));
     }
     let node = parser.value()?;
     parser.space();
@@ -225,8 +225,8 @@ impl Parser<'_> {
             let value = Node { name_at: key.start + 1..key.end - 1, ..self.value()? };
             match places.get(&name) {
                 Some(&place) => {
-                    let message = format!("`{name}` is said twice");
-                    self.twice.push(Diagnostic::warning(key, message).label("the last one counts"));
+                    let message = format!("`{name}` appears twice");
+                    self.twice.push(Diagnostic::warning(key, message).label("the last one is used"));
                     fields[place].1 = value;
                 }
                 None => {

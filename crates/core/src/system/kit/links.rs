@@ -96,10 +96,8 @@ pub(in crate::system) fn link_named(list: &Named<'_>, text: &str, found: &mut Fo
     }
     deps.stories();
     if deps.edges == 0 {
-        let told = Diagnostic::error(
-            0..0,
-            format!("the tasks of this list wait for each other more than {EDGES} times"),
-        );
+        let told =
+            Diagnostic::error(0..0, format!("the tasks of this list have more than {EDGES} dependencies"));
         deps.found.push(told.label("name the last ones only"));
     }
     Linked { needs: deps.needs, outside: deps.outside }
@@ -229,7 +227,7 @@ impl<'l, 'f> Deps<'l, 'f> {
         ids.iter().for_each(|id| self.need(task, id, &at));
         if !all {
             let id = self.list.ids[task];
-            let message = format!("`{id}` waits for {:?}, which is no task", cut(said));
+            let message = format!("`{id}` waits for {:?}, which is not a task", cut(said));
             let label = match ids.first() {
                 Some(first) => format!("only `{}` is waited for", cut(first)),
                 None => "not waited for".to_owned(),
@@ -250,7 +248,8 @@ impl<'l, 'f> Deps<'l, 'f> {
             }
             Meant::Several(lists) => {
                 let own = self.list.ids[task];
-                let message = format!("`{own}` waits for `{}`, which several tasks are called", cut(said));
+                let message =
+                    format!("`{own}` waits for `{}`, which is the name of several tasks", cut(said));
                 let label = format!("in {}", lists.join(" and "));
                 let list = lists.first().map_or("LIST", |list| self.list.others.stem(list));
                 let help = format!("say which, like `[deps: {list}:{}]`", cut(said));
@@ -328,8 +327,8 @@ impl<'l, 'f> Deps<'l, 'f> {
                     return true;
                 }
                 (true, true) => half = Some(format!("`{}` comes before `{}`", cut(&to), cut(from))),
-                (true, false) => half = Some(format!("there is no `{}`", cut(&to))),
-                (false, true) => half = Some(format!("there is no `{}`", cut(from))),
+                (true, false) => half = Some(format!("`{}` does not exist", cut(&to))),
+                (false, true) => half = Some(format!("`{}` does not exist", cut(from))),
                 (false, false) => {
                     half.get_or_insert_with(|| {
                         format!("there is neither `{}` nor `{}`", cut(from), cut(&to))
@@ -339,7 +338,7 @@ impl<'l, 'f> Deps<'l, 'f> {
         }
         let Some(label) = half else { return false };
         let message =
-            format!("`{}` waits for `{}`, and not all of that is there", self.list.ids[task], cut(said));
+            format!("`{}` waits for `{}`, some of which does not exist", self.list.ids[task], cut(said));
         self.found.push(Diagnostic::error(at.clone(), message).label(label));
         true
     }
@@ -363,7 +362,7 @@ impl<'l, 'f> Deps<'l, 'f> {
     }
 
     fn unknown(&mut self, task: usize, need: &str, at: &Range<usize>) {
-        let message = format!("`{}` waits for `{}`, which is not there", self.list.ids[task], cut(need));
+        let message = format!("`{}` waits for `{}`, which does not exist", self.list.ids[task], cut(need));
         // `T1` for `T001` is the commonest slip, and found at once.
         let same_number = numbered(need).and_then(|(stem, number)| {
             let series = self.series.get(&stem.to_lowercase())?;

@@ -262,7 +262,7 @@ impl Takeover {
         self.orphans = orphans(specs, told);
         if !self.orphans.is_empty() {
             let names: Vec<&str> = self.orphans.iter().map(TaskId::as_str).collect();
-            self.say(format!("not in the {plan} any more, and kept: {}", names.join(", ")));
+            self.say(format!("no longer in the {plan}, but kept: {}", names.join(", ")));
         }
         Refused::unless_none(self.orphans.iter().filter(|id| is_open(id)), &self.lines, evidence)?;
         Ok(self)
@@ -297,12 +297,14 @@ pub(in crate::system) fn told(task: &TaskId, by: &str, report: &Report) -> Optio
 
 /// A claim that a file does not bear out.
 pub(in crate::system) fn not_there(task: &TaskId, file: &str, is: &str) -> Line {
-    Line::Say(format!("{task} is called done, but {file} {is}: it is to be done"))
+    Line::Say(format!("{task} is marked done, but {file} {is}: it is still to be done"))
 }
 
 /// How many tasks are taken for done by what people wrote.
 pub(in crate::system) fn done_before(done: u64) -> Option<Line> {
-    let line = || Line::Say(format!("{} done before, by the list or the state file", counted(done, "task")));
+    let line = || {
+        Line::Say(format!("{} already done, according to the list or the state file", counted(done, "task")))
+    };
     (done > 0).then(line)
 }
 
@@ -345,8 +347,7 @@ pub(in crate::system) fn lines(beliefs: &[Belief], orphans: &[TaskId]) -> Vec<Li
             lines.push(Line::Answer(format!("  {:8} {change}: {}", belief.task, belief.why)));
         }
     }
-    let carried =
-        |id: &TaskId| format!("  {id:8} is in the state file but not in the plan; it is carried along");
+    let carried = |id: &TaskId| format!("  {id:8} is in the state file but not in the plan; it is kept");
     lines.extend(orphans.iter().map(|id| Line::Answer(carried(id))));
     let told: Vec<String> = tally(beliefs).iter().map(|(word, count)| format!("{count} {word}")).collect();
     lines.push(Line::Answer(told.join(", ")));

@@ -106,8 +106,8 @@ fn decode_wide(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Decoded {
     }
     decoded.text = unix_lines(&text).into_owned();
     let message = "this file is UTF-16";
-    let help = "other tools will stumble over it: save it as UTF-8";
-    decoded.problems.push(Diagnostic::warning(0..0, message).label("read all the same").help(help));
+    let help = "other tools may not read it: save it as UTF-8";
+    decoded.problems.push(Diagnostic::warning(0..0, message).label("Piton reads it anyway").help(help));
     decoded
 }
 

@@ -67,8 +67,8 @@ pub(super) fn link(
                 );
                 walk.push(
                     Diagnostic::error(said.at.clone(), message)
-                        .label("groups are worked on in order, so this never comes")
-                        .help("move one of the tasks, reorder the groups, or say `schedule = \"flow\"` in `[policy]`"),
+                        .label("groups run in order, so this task can never start")
+                        .help("move one of the tasks, reorder the groups, or set `schedule = \"flow\"` in `[policy]`"),
                 );
             }
             tasks[task].depends_on.push(ids[position].clone());
@@ -85,7 +85,7 @@ pub(super) fn link(
 fn unknown(walk: &mut Walk<'_>, said: &Said<&str>, twin: Option<&TaskId>, ids: &[TaskId]) -> Diagnostic {
     let diagnostic = Diagnostic::error(said.at.clone(), format!("there is no task {:?}", said.value));
     if let Some(twin) = twin {
-        return diagnostic.label(format!("did you mean \"{twin}\"? capitals count"));
+        return diagnostic.label(format!("did you mean \"{twin}\"? ids are case-sensitive"));
     }
     let near = walk.nearest(said.value, ids.iter().map(TaskId::as_str));
     match near {

@@ -14,7 +14,7 @@ pub(super) fn starter(words: &[String]) -> Result<Starter, Refusal> {
 pub(super) fn begin(asked: &Asked<'_>) -> Begun {
     let file = asked.path.rsplit('/').next().unwrap_or(asked.path);
     let stem = file.strip_suffix(".toml").filter(|stem| !stem.is_empty()).unwrap_or(file);
-    let nobody = "no coding agent was found here: say in [agents.default] who does the work".to_owned();
+    let nobody = "no coding agent was found here: define one in [agents.default]".to_owned();
     let nobody = (asked.worker == Worker::Nobody).then_some(nobody);
     let next = format!("edit it, then: piton plan {}", asked.typed);
     Begun {

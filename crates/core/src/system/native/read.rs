@@ -77,7 +77,7 @@ fn read_plan(
     if !top.has("task") || (sections.is_empty() && top.get("task").is_some_and(|said| said.value.is_array()))
     {
         walk.push(
-            Diagnostic::error(0..0, "a plan without tasks is never complete")
+            Diagnostic::error(0..0, "the plan has no tasks")
                 .label("no `[[task]]` in this file")
                 .help("add a `[[task]]` with `id`, `title`, `prompt` and `checks`"),
         );
@@ -100,7 +100,7 @@ fn read_plan(
     let Tasks { used, mut tasks, origins, broken, .. } = reader;
     for (group, _) in groups.declared.iter().zip(used).filter(|(_, used)| !used) {
         let message = format!("no task is in the group `{}`", group.value.id);
-        walk.push(Diagnostic::warning(group.at.clone(), message).label("it will be passed over"));
+        walk.push(Diagnostic::warning(group.at.clone(), message).label("it is ignored"));
     }
     let groups: Vec<Group> = groups.declared.iter().map(|group| group.value.clone()).collect();
     let groups = if groups.is_empty() { vec![only_group()] } else { groups };
@@ -253,7 +253,7 @@ impl<'a> Tasks<'a> {
             walk.push(
                 Diagnostic::error(section.at.clone(), "nothing checks this task")
                     .label("add `checks = [\"…\"]`: commands that prove it done")
-                    .help("say `checks = []` if it cannot be proven, or give `[defaults]` some `checks`"),
+                    .help("set `checks = []` if it cannot be proven, or give `[defaults]` some `checks`"),
             );
         }
         let gate = section.flag(walk, "gate").unwrap_or(false);
@@ -303,7 +303,7 @@ impl<'a> Tasks<'a> {
             }
             let example = names().next().unwrap_or("…");
             walk.push(
-                Diagnostic::error(section.at.clone(), "this task is in no group")
+                Diagnostic::error(section.at.clone(), "this task has no group")
                     .label(format!("add `group = \"{example}\"`"))
                     .help("a plan that declares groups has every task in one"),
             );

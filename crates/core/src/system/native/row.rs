@@ -105,7 +105,7 @@ impl System for Native {
     }
 
     fn untold(&self, _: Source<'_>) -> Vec<Note> {
-        let text = "not written: a plan of Piton's own has no state file, and its runs are in the journal";
+        let text = "not written: a native plan has no state file, its runs are in the journal";
         vec![Note::of_run("state", text)]
     }
 }

@@ -33,7 +33,7 @@ SAID
 # env = { LOG = "1" }"##;
 
 const OF_PROJECT: &str =
-    r##"# Who does the work is said in piton.toml. A task may name another agent of it: `agent = "…"`."##;
+    r##"# The agents are defined in piton.toml. A task may choose another one: `agent = "…"`."##;
 
 const NOBODY: &str = r##"# CHANGE THIS. Who does the work: a coding agent. None that Piton knows (KNOWN) was found
 # here. Install one, and say `adapter = "FIRST"` in place of `command`; or name a program of your own that takes a
@@ -78,7 +78,7 @@ exhausted = "continue"     # when a task's attempts are spent: "stop", "continue
 
 # What holds for tasks that do not say otherwise.
 [defaults]
-attempts = 3               # how often a check may fail before the task is given up
+attempts = 3               # how often a check may fail before the task is abandoned
 timeout = "30m"            # of one try; silence = "10m" also ends one that says nothing for so long
 # checks = ["make test"]   # for tasks without checks of their own
 # confirm = true           # a fresh agent looks again, until it finds nothing left to do

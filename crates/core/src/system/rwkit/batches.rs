@@ -145,9 +145,11 @@ pub(super) fn tell_writers(list: &Todolist, levels: &Levels, found: &mut Found) 
             };
             shown.iter().map(each).collect::<Vec<_>>().join(", ") + &more
         };
-        let told =
-            Diagnostic::warning(writers[1].1.at.clone(), format!("{told}, and none waits for another"));
-        found.push(told.label("one after the other, in batches of their own"));
+        let told = Diagnostic::warning(
+            writers[1].1.at.clone(),
+            format!("{told}, but they do not wait for each other"),
+        );
+        found.push(told.label("they run one after the other, in separate batches"));
     }
 }
 
@@ -161,20 +163,19 @@ pub(super) fn compare(list: &Todolist, text: &str, needs: &[BTreeSet<usize>], fo
     let mut rows = Vec::new();
     for (batch, own) in list.batches.iter().enumerate() {
         if own.rows.len() > LARGEST {
-            let message = format!("this batch has {} tasks; more than {LARGEST} are split", own.rows.len());
-            found
-                .push(Diagnostic::warning(own.at.clone(), message).label("in batches by what they wait for"));
+            let message = format!("this batch has {} tasks; the limit is {LARGEST}", own.rows.len());
+            found.push(Diagnostic::warning(own.at.clone(), message).label("it is split by dependencies"));
         }
         for row in &own.rows {
             let Some(&task) = known.get(&row.id.value.to_lowercase()) else {
                 let message = format!("this batch names `{}`, which is not in the list", cut(&row.id.value));
-                found.push(Diagnostic::warning(row.id.at.clone(), message).label("passed over"));
+                found.push(Diagnostic::warning(row.id.at.clone(), message).label("ignored"));
                 continue;
             };
             if batch_of[task].is_some() {
                 let told =
                     Diagnostic::warning(row.id.at.clone(), format!("`{}` is in two batches", row.id.value));
-                found.push(told.label("what it waits for decides"));
+                found.push(told.label("its dependencies decide"));
                 continue;
             }
             batch_of[task] = Some(batch);
@@ -196,9 +197,9 @@ pub(super) fn compare(list: &Todolist, text: &str, needs: &[BTreeSet<usize>], fo
             let ids: Vec<&str> =
                 needs[task].iter().take(8).map(|need| list.tasks[*need].id.as_str()).collect();
             let own = if ids.is_empty() { "nothing".to_owned() } else { ids.join(", ") };
-            let message = format!("this says that `{id}` waits for something else than its own line does");
+            let message = format!("this names other dependencies of `{id}` than its own line");
             found.push(
-                Diagnostic::warning(at.clone(), message).label(format!("its line counts: {}", cut(&own))),
+                Diagnostic::warning(at.clone(), message).label(format!("its line decides: {}", cut(&own))),
             );
         }
     }
@@ -206,10 +207,10 @@ pub(super) fn compare(list: &Todolist, text: &str, needs: &[BTreeSet<usize>], fo
     if let Some(first) = missing.first() {
         let ids: Vec<&str> = missing.iter().take(5).map(|task| list.tasks[*task].id.as_str()).collect();
         let more = if missing.len() > 5 { format!(" and {} more", missing.len() - 5) } else { String::new() };
-        let message = format!("no batch of this file has {}{more}", ids.join(", "));
+        let message = format!("no batch of this file contains {}{more}", ids.join(", "));
         found.push(
             Diagnostic::warning(list.tasks[*first].at.clone(), message)
-                .label("put in batches by what they wait for"),
+                .label("put in batches by their dependencies"),
         );
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn differ(read: &RwkitReading) -> Vec<Problem> {
         }
         let planned = in_plan.places.iter().map(|at| (base(&text[at.clone()]), at.clone()));
         if let Some((names, at)) = missing(planned, &in_list.names) {
-            tell(plan, format!("the list does not name these {kind}: {names}"), &at, "no task is for them");
+            tell(plan, format!("the list does not name these {kind}: {names}"), &at, "no task covers them");
         }
     }
     problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));

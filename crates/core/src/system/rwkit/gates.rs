@@ -137,14 +137,11 @@ fn usual_ask(name: &str, about: &About) -> Option<String> {
 fn prompt(name: &str, list: &str) -> String {
     if name == COVERAGE {
         return format!(
-            "All tasks of {list} are through, and not every story has an end-to-end test. Which have none stands below. Add \
-             one for each, with `e2e` in the name of its file or folder and the id of the story in it. It goes through the \
-             program as a person would, and replaces nothing by a stand-in."
+            "All tasks of {list} are done, but not every story has an end-to-end test. The stories without one are listed below. Add one for each, with `e2e` in the name of its file or folder and the id of the story in it. It uses the program as a person would, and replaces nothing with a stand-in."
         );
     }
     format!(
-        "All tasks of {list} are through, and the gate {name} does not pass. What it found stands below. Mend the causes \
-         in the project; do not weaken the check, and do not take tests away."
+        "All tasks of {list} are done, but the gate {name} does not pass. What it found is listed below. Fix the causes in the project; do not weaken the check, and do not remove tests."
     )
 }
 

@@ -89,13 +89,13 @@ pub fn compare(master: &Master, count: impl Fn(&RepoPath) -> Option<(usize, usiz
         let ticked = entry.ticked.as_ref().is_some_and(|(mark, _)| mark.is_done());
         let message = match entry.status {
             Some(Word::Completed) if done < total => {
-                format!("this says completed, and `{list}` has {} open", total - done)
+                format!("this says completed, but `{list}` has {} open", total - done)
             }
             None if ticked && done < total => {
-                format!("this is ticked, and `{list}` has {} open", total - done)
+                format!("this is ticked, but `{list}` has {} open", total - done)
             }
             Some(Word::Pending | Word::InProgress) if done == total && total > 0 => {
-                format!("this says that there is work left, and `{list}` is done")
+                format!("this says that there is work left, but `{list}` is done")
             }
             _ => continue,
         };
@@ -264,8 +264,8 @@ impl Reader<'_> {
             || plain.chars().all(|c| !c.is_alphanumeric() && c.is_ascii());
         let known = Word::read(said);
         if known.is_none() && !none {
-            let message = format!("`{}` is no status that is known", cut(said));
-            let label = "pending, in_progress, completed, blocked or failed; pending as it stands";
+            let message = format!("`{}` is not a known status", cut(said));
+            let label = "use pending, in_progress, completed, blocked or failed; read as pending";
             self.problems.push(Diagnostic::warning(at.clone(), message).label(label));
             return Some(Word::Pending);
         }
@@ -283,7 +283,7 @@ impl Reader<'_> {
                 && item.plan.is_some()
                 && row.as_ref().is_some_and(|row| row.list.is_some())
             {
-                let message = "this names a plan, and not the list that was made of it";
+                let message = "this names a plan, not the list that was made of it";
                 self.problems.push(Diagnostic::warning(item.at.clone(), message).label("found by the table"));
             }
             match row {
@@ -292,20 +292,20 @@ impl Reader<'_> {
                 // `(create todolist first)`.
                 None if self.text[item.at.clone()].trim_start().starts_with('(') => {}
                 None => {
-                    let message = "this names no list, and is in no row of the table";
-                    self.problems.push(Diagnostic::warning(item.at.clone(), message).label("passed over"));
+                    let message = "this does not name a list, and is not in the table";
+                    self.problems.push(Diagnostic::warning(item.at.clone(), message).label("ignored"));
                 }
             }
         }
         let unordered = rows.iter().flatten().find(|row| row.list.is_some() && !entries.is_empty());
         if let Some((row, list)) = unordered.and_then(|row| Some((row, row.list.as_ref()?))) {
-            let told = Diagnostic::warning(row.at.clone(), format!("the order has no `{list}`"));
+            let told = Diagnostic::warning(row.at.clone(), format!("the order does not name `{list}`"));
             self.problems.push(told.label("it comes last"));
         }
         entries.extend(rows.into_iter().flatten());
         let mut problems = self.problems;
         if entries.iter().all(|entry| entry.list.is_none()) {
-            let told = Diagnostic::error(0..0, "a master list that names no list is never complete");
+            let told = Diagnostic::error(0..0, "the master list does not name any list");
             problems.push(told.label("no row like `| 1 | 1-a-plan.md | 1-a-todolist.md | pending | 0% |`"));
         }
         problems.sort_by_key(|problem| problem.span.start);

@@ -92,7 +92,8 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
     }
     if source.is_none() {
         found.push(
-            Diagnostic::error(0..0, format!("there is no `{}`", cut(given.place))).label("a list of tasks"),
+            Diagnostic::error(0..0, format!("`{}` does not exist", cut(given.place)))
+                .label("a list of tasks"),
         );
         texts.insert(given.place.to_owned(), String::new());
     }
@@ -258,8 +259,8 @@ impl Maker<'_, '_> {
 
     fn title(&mut self, task: &Task) -> String {
         if task.title.is_empty() {
-            let told = Diagnostic::warning(task.at.clone(), format!("the task `{}` says nothing", task.id));
-            self.found.push(told.label("say what is to be done"));
+            let told = Diagnostic::warning(task.at.clone(), format!("the task `{}` has no text", task.id));
+            self.found.push(told.label("say what to do"));
             return format!("Task {}", task.id);
         }
         task.title.clone()
@@ -278,8 +279,8 @@ impl Maker<'_, '_> {
             }
         }
         if !task.is_done() && self.strange.insert(name.to_owned()) {
-            let message = format!("no profile is called `{}`", cut(name));
-            let label = format!("`{}` does this work", default());
+            let message = format!("there is no profile `{}`", cut(name));
+            let label = format!("`{}` is used instead", default());
             let help = format!("name one in `piton.toml`: `[agents.{short:?}]` with its `command`");
             self.found.push(Diagnostic::warning(said.at.clone(), message).label(label).help(help));
         }
@@ -307,7 +308,7 @@ impl Maker<'_, '_> {
     fn tell(&mut self, refused: bool) {
         let list = self.source.list;
         if list.tasks.is_empty() && !refused {
-            let message = "a list without tasks is never complete";
+            let message = "the list has no tasks";
             let label = "no task in this file, like `- [ ] T001 P1 US-001 Name [agent: x] [deps: none] [files: a.ts]`";
             self.found.push(Diagnostic::error(0..0, message).label(label));
         }
@@ -315,7 +316,8 @@ impl Maker<'_, '_> {
         self.sizes();
         self.stories();
         for task in list.tasks.iter().filter(|task| task.mark.is_done() && !task.is_done()) {
-            let told = Diagnostic::warning(task.at.clone(), "this box is ticked, and a step of it is not");
+            let told =
+                Diagnostic::warning(task.at.clone(), "this box is ticked, but one of its steps is not");
             self.found.push(told.label("not done"));
         }
         let unchecked = |task: &&Task| task.files.is_none() && !task.is_done();
@@ -323,12 +325,12 @@ impl Maker<'_, '_> {
         if let Some(first) = list.tasks.iter().find(unchecked).filter(|_| !checked) {
             let count = list.tasks.iter().filter(unchecked).count();
             let message = format!(
-                "no files are named by {}, so nothing shows that work was done",
+                "no files are named by {}, so nothing proves that work was done",
                 counted(count as u64, "task")
             );
             let help = "add `[files: …]`, or checks for all tasks in `piton.toml`: `[defaults]` with `checks = [\"…\"]`";
             let told = Diagnostic::warning(first.at.clone(), message);
-            self.found.push(told.label("what agents say is believed").help(help));
+            self.found.push(told.label("Piton trusts what agents report").help(help));
         }
     }
 
@@ -351,8 +353,7 @@ impl Maker<'_, '_> {
             }
             let files = task.files.as_ref().map_or(&[][..], Vec::as_slice);
             if let Some(sixth) = files.get(MOST_FILES) {
-                let message =
-                    format!("`{}` has {} files; more than {MOST_FILES} are too many", task.id, files.len());
+                let message = format!("`{}` has {} files; the limit is {MOST_FILES}", task.id, files.len());
                 self.found.forgive(Diagnostic::warning(sixth.at.clone(), message).label("split the task"));
             }
         }
@@ -374,7 +375,7 @@ impl Maker<'_, '_> {
             return;
         }
         for told in list.stories.iter().filter(|told| !told.has_heading && is_real(&told.story)) {
-            let message = format!("no part of this file tells what `{}` is", told.story.id);
+            let message = format!("no part of this file describes `{}`", told.story.id);
             self.found.push(Diagnostic::warning(told.at.clone(), message).label("a story without a title"));
         }
         let without = |task: &&Task| task.story.is_none();

@@ -99,7 +99,7 @@ impl System for Rwkit {
     }
 
     fn without_state(&self) -> &'static str {
-        "the list alone counts"
+        "only the list is used"
     }
 
     fn state_of(&self, text: &str, place: &str) -> StateOf {

@@ -85,7 +85,7 @@ impl Tagged {
         if let Some(stray) = brackets.stray.filter(|_| own > 0) {
             let place = at.start + stray..at.start + stray + 1;
             let told = Diagnostic::warning(place, "this bracket closes nothing");
-            found.push(told.label("what stands before it may belong to a tag"));
+            found.push(told.label("the text before it may belong to a tag"));
         }
         tagged.tell_doubled(text, found);
         tagged
@@ -106,7 +106,7 @@ impl Tagged {
             let word = text[second.word.clone()].to_lowercase();
             let label = match name {
                 Name::Deps | Name::Files => "both count; one that says `none` adds nothing",
-                Name::Agent | Name::Size | Name::Other => "the first counts",
+                Name::Agent | Name::Size | Name::Other => "the first is used",
             };
             let message = format!("this line has more than one `[{word}: …]`");
             found.repair(second.at.clone(), message, label);

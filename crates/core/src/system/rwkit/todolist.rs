@@ -318,10 +318,8 @@ impl Builder<'_, '_> {
                 self.out.stories[story].criteria.push(line.text.clone());
             }
             if head.certain {
-                let told = Diagnostic::warning(
-                    line.text.clone(),
-                    "this looks like a task, and stands among criteria",
-                );
+                let told =
+                    Diagnostic::warning(line.text.clone(), "this looks like a task, but is among criteria");
                 self.found.push(told.label("not read as one: it has neither a priority nor a tag"));
             }
         } else if !std::mem::replace(&mut self.section.told, true) {
@@ -351,7 +349,7 @@ impl Builder<'_, '_> {
             || other("status").is_some_and(|tag| says_blocked(&text[tag.value.clone()]))
             || advised;
         if let Some(deferred) = other("deferred").filter(|_| item.mark.is_done()) {
-            let told = Diagnostic::warning(deferred.at.clone(), "this task is checked, and deferred");
+            let told = Diagnostic::warning(deferred.at.clone(), "this task is both checked and deferred");
             self.found.push(told.label("the box decides"));
         }
         Task {

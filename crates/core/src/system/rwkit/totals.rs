@@ -75,26 +75,26 @@ pub(super) fn compare(list: &Todolist, found: &mut Found) {
     for said in &list.totals {
         let (message, is_right) = match said.kind {
             Kind::Tasks(tasks) => {
-                (format!("this says {tasks} tasks, and there are {}", total[0]), total.contains(&tasks))
+                (format!("this says {tasks} tasks, but there are {}", total[0]), total.contains(&tasks))
             }
             Kind::Done(tasks) => {
-                (format!("this says {tasks} are done, and {} are", done[0]), done.contains(&tasks))
+                (format!("this says {tasks} are done, but {} are", done[0]), done.contains(&tasks))
             }
             Kind::Open(tasks) => {
-                (format!("this says {tasks} are open, and {} are", open[0]), open.contains(&tasks))
+                (format!("this says {tasks} are open, but {} are", open[0]), open.contains(&tasks))
             }
             Kind::Progress { done: ticked, of, story: None } => (
-                format!("this says {ticked} of {of}, and it is {} of {}", done[0], total[0]),
+                format!("this says {ticked} of {of}, but it is {} of {}", done[0], total[0]),
                 done.contains(&ticked) && total.contains(&of),
             ),
             Kind::Progress { done, of, story: Some(story) } => {
                 let (section, own) = (in_sections[story], of_stories[story]);
-                let message = format!("this says {done} of {of}, and it is {} of {}", section.0, section.1);
+                let message = format!("this says {done} of {of}, but it is {} of {}", section.0, section.1);
                 (message, (done, of) == section || (done, of) == own)
             }
         };
         if !is_right {
-            found.push(Diagnostic::warning(said.at.clone(), message).label("the boxes count"));
+            found.push(Diagnostic::warning(said.at.clone(), message).label("the boxes decide"));
         }
     }
 }

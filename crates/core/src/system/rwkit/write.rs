@@ -127,7 +127,7 @@ pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(Stri
     let of_story = |known: &&Task| known.story.is_some_and(|nth| list.stories[nth].story.id == story);
     let last = boxed().rfind(of_story).filter(|_| about.story.is_some()).or_else(|| boxed().next_back());
     let place = last.and_then(|known| known.place.clone());
-    let place = place.ok_or_else(|| refused("the list has no task to stand behind", None))?;
+    let place = place.ok_or_else(|| refused("the list has no task to put it after", None))?;
     let line_start = text[..place.start].rfind('\n').map_or(0, |at| at + 1);
     let indent: String = text[line_start..].chars().take_while(|c| [' ', '\t'].contains(c)).collect();
     let files = listed(task.files.iter().map(RepoPath::as_str), "-");
@@ -150,7 +150,7 @@ pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(Stri
     let block = if crlf { block.replace('\n', "\r\n") } else { block };
     match checklist::replace(bytes, &text, &[(end..end, block)]) {
         Some(new) => Ok(Some((name, new))),
-        None => Err(refused(format!("`{name}` is not UTF-8, and is not written"), None)),
+        None => Err(refused(format!("`{name}` is not UTF-8, so Piton does not change it"), None)),
     }
 }
 

@@ -87,7 +87,7 @@ impl Mirror {
         };
         for missing in &looked.missing {
             let what = format!("{id}: {missing}");
-            let why = "it does not exist, and is not recorded as work";
+            let why = "it does not exist, so it is not recorded as work";
             self.refuse_in(journal, file, (Some(id), &what), why)?;
         }
         // What would come of it if every check passed: nothing is run for a claim that is refused anyway.
@@ -101,7 +101,7 @@ impl Mirror {
                 let remedy = piton_core::view::commit_command(&evidence.uncommitted, id);
                 let why = format!("it waits: {files}; {remedy}");
                 self.refuse_in(journal, file, (Some(id), &edit.to_string()), &why)?;
-                self.log(journal, Some(id), &format!("Not taken from {file} yet: {edit}: {why}"))?;
+                self.log(journal, Some(id), &format!("An edit of {file} waits: {edit}: {why}"))?;
                 Ok(None)
             }
             Ok(_) => {
@@ -194,7 +194,7 @@ impl Mirror {
     ) -> Result<(), FilesError> {
         match &edit.what {
             What::Nonsense { what, why } => {
-                self.log(journal, edit.task.as_ref(), &format!("Not taken from {file}: {what}: {why}"))
+                self.log(journal, edit.task.as_ref(), &format!("Rejected an edit of {file}: {what}: {why}"))
             }
             _ => Ok(()),
         }
@@ -277,10 +277,8 @@ impl Mirror {
             {
                 continue;
             }
-            let reason = format!(
-                "in progress in {}, but there is no worktree of it and nothing has changed since",
-                self.file
-            );
+            let reason =
+                format!("in progress in {}, but it has no worktree and nothing has changed since", self.file);
             self.commit(journal, &[Command::Release { task: task.id, fence: task.fence, reason }])?;
         }
         Ok(())

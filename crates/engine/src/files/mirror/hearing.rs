@@ -16,7 +16,7 @@ use crate::journal::Journal;
 /// For the run of another list, whose state file is replaced by that of this one.
 struct NotNow;
 
-const NOT_NOW: &str = "another list is worked on now, and the state file shows one list at a time";
+const NOT_NOW: &str = "Piton works on another list now, and the state file shows one list at a time";
 
 impl Aide for NotNow {
     fn judge(&mut self, _: &Task, _: &TaskSpec, _: Option<&Place>) -> Option<Result<Judgement, String>> {
@@ -49,7 +49,7 @@ impl Mirror {
                 let what = if bytes.iter().all(u8::is_ascii_whitespace) {
                     "the file was empty".to_owned()
                 } else {
-                    format!("the file is no JSON ({reason})")
+                    format!("the file is not JSON ({reason})")
                 };
                 let why = "it is written again; what was there is kept as `.bad`";
                 return self.refuse_whole(journal, &what, why);
@@ -70,12 +70,12 @@ impl Mirror {
                 "it is the one that this run began with, and is kept as `.bak`"
             } else {
                 self.keep_beside("refused", bytes)?;
-                "it does not tell which version it is an edit of; it is kept as `.refused`"
+                "it does not say which version it changes; it is kept as `.refused`"
             };
             return self.refuse_whole(journal, "the file was replaced by another one", why);
         };
         for said in &twice {
-            self.refuse(journal, said, "the last one counts")?;
+            self.refuse(journal, said, "the last one is used")?;
         }
         for edit in self.system.edits(&base, &found) {
             if !self.is_heard(shown, &edit) {
@@ -101,7 +101,7 @@ impl Mirror {
         // Said once, whatever becomes of the write.
         self.shown.seq = shown;
         let what = format!("the file was put back as it was at event {shown} of {}", self.state.seq());
-        let why = "nothing that happened since is taken back; the file is written again";
+        let why = "what happened since stays; the file is written again";
         self.refuse_whole(journal, &what, why)
     }
 

@@ -43,7 +43,7 @@ pub enum FilesError {
     Journal(#[from] JournalError),
     #[error("{path}: {source}")]
     Io { path: Utf8PathBuf, source: io::Error },
-    #[error("{path} is {what}, and is left alone")]
+    #[error("{path} is {what}, so Piton leaves it alone")]
     NotAFile { path: Utf8PathBuf, what: &'static str },
     /// Nothing is wrong yet.
     #[error("{0}")]
@@ -54,11 +54,11 @@ pub enum FilesError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Wait {
     #[error(
-        "{0} is there: a script is writing, or has left it. Waiting up to {limit}s; remove it if nobody writes",
+        "{0} exists: a script is writing, or left it behind. Waiting up to {limit}s; remove it if nothing is writing",
         limit = touched::STALE.as_secs()
     )]
     Lock(Utf8PathBuf),
-    #[error("{0} is half-written. Waiting up to {limit}s for whoever writes it", limit = touched::STALE.as_secs())]
+    #[error("{0} is half-written. Waiting up to {limit}s for its writer to finish", limit = touched::STALE.as_secs())]
     HalfWritten(Utf8PathBuf),
 }
 
@@ -358,7 +358,7 @@ impl Mirror {
         let found = match kept::parse(&bytes) {
             Ok((found, _)) => found,
             Err(_) if is_half_written(&self.path)? => return Ok(vec!["it is half-written".to_owned()]),
-            Err(reason) => return Ok(vec![format!("it is no JSON ({reason})")]),
+            Err(reason) => return Ok(vec![format!("it is not JSON ({reason})")]),
         };
         let Some((shown, base)) = self.origin(journal, &found)? else {
             return Ok(vec!["it is not of this run".to_owned()]);
@@ -368,7 +368,7 @@ impl Mirror {
         if edits.is_empty() {
             return Ok(vec![format!("it shows event {shown} of {}", self.state.seq())]);
         }
-        Ok(edits.iter().map(|edit| format!("somebody wrote: {edit}")).collect())
+        Ok(edits.iter().map(|edit| format!("it was edited: {edit}")).collect())
     }
 
     /// The picture that the file is an edit of, if it is one of ours.
@@ -496,7 +496,7 @@ impl Mirror {
     /// What was done to the file as a whole, which is about no task.
     fn refuse_whole(&mut self, journal: &mut Journal, edit: &str, reason: &str) -> Result<(), FilesError> {
         self.refuse(journal, edit, reason)?;
-        self.log(journal, None, &format!("Not taken from {}: {edit}: {reason}", self.file))
+        self.log(journal, None, &format!("Rejected an edit of {}: {edit}: {reason}", self.file))
     }
 
     pub(super) fn refuse_in(
@@ -521,7 +521,9 @@ impl Mirror {
     ) -> Result<(), FilesError> {
         self.refuse_in(journal, file, (edit.task.as_ref(), &edit.to_string()), reason)?;
         match &edit.task {
-            Some(task) => self.log(journal, Some(task), &format!("Not taken from {file}: {edit}: {reason}")),
+            Some(task) => {
+                self.log(journal, Some(task), &format!("Rejected an edit of {file}: {edit}: {reason}"))
+            }
             None => Ok(()),
         }
     }

@@ -77,9 +77,9 @@ fn list(as_json: bool) -> Outcome<Exit> {
         }
         let told = match (&version, checked) {
             (Ok(version), Some(checked)) if version == checked => {
-                ui::styled(GOOD, format!("{version}, the version that was checked"))
+                ui::styled(GOOD, format!("{version}, the tested version"))
             }
-            (Ok(version), Some(checked)) => format!("{version}; checked was {checked}"),
+            (Ok(version), Some(checked)) => format!("{version}; tested with {checked}"),
             (Ok(version), None) => version.clone(),
             (Err(problem), _) => ui::styled(DIM, problem),
         };

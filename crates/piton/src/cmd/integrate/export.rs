@@ -45,7 +45,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
     let facts = standing::facts(&journal, &run)?;
     let SystemArg(to) = args.dialect;
     if facts.settings.form.system() == to {
-        return Err(Failure::new(format!("the run {run} is one of the {} system already", to.name()))
+        return Err(Failure::new(format!("the run {run} is already one of the {} system", to.name()))
             .hint(format!("its plan is {}", shown(facts.plan.as_str().into()))));
     }
     let plan = Plan {
@@ -71,7 +71,8 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
     let there: Vec<String> =
         paths.iter().filter(|path| path.symlink_metadata().is_ok()).map(|path| shown(path)).collect();
     if !there.is_empty() {
-        let failure = Failure::new(format!("nothing is written, for these are there: {}", there.join(", ")));
+        let failure =
+            Failure::new(format!("nothing was written, because these files exist: {}", there.join(", ")));
         return Err(failure.hint(format!("piton export {run} --dialect {} --out FOLDER", to.name())));
     }
     for (path, (_, text)) in paths.iter().zip(&exported.files) {

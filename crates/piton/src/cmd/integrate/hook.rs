@@ -60,8 +60,7 @@ pub(crate) fn hook(args: &HookArgs) -> Exit {
         Ok(tasks) if !tasks.is_empty() => {
             let first = &tasks[0];
             ui::say(format!(
-                "You have taken {} and not reported on it. Report what came of it before you stop: `piton report {first} \
-                 done` if it is done, else `failed` or `blocked` with --reason; the tool `report` does the same.",
+                "You have taken {} and not reported on it. Report the result before you stop: `piton report {first} done` if it is done, else `failed` or `blocked` with --reason; the tool `report` does the same.",
                 tasks.join(", ")
             ));
             USAGE
@@ -79,9 +78,7 @@ fn of_attempt(last: &str) -> Exit {
     }
     let task = &attempt.task;
     ui::say(format!(
-        "You are about to stop and have not said what came of {task}. If it is not done, go on: nobody answers \
-         questions. If it is, report `done` with what later tasks should know; if a person has to decide, report \
-         `blocked` with the reason. Use the tool `report` of the server `piton`, or `piton report {task} done`."
+        "You are about to stop and have not reported the result of {task}. If it is not done, continue: nobody answers questions. If it is, report `done` with what later tasks should know; if a person has to decide, report `blocked` with the reason. Use the tool `report` of the server `piton`, or `piton report {task} done`."
     ));
     USAGE
 }

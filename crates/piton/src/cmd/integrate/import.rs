@@ -43,7 +43,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
         None => plans::plan(&args.plan, how)?,
     };
     if found.system() == own() {
-        let failure = Failure::new(format!("{} is a plan of Piton's own", paths::shown(&found.path)));
+        let failure = Failure::new(format!("{} is a native plan", paths::shown(&found.path)));
         return Err(failure.hint("there is nothing to take over: piton run PLAN"));
     }
     let flags = RunArgs {
@@ -57,10 +57,10 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
     let _beginning = find::beginning(&project)?;
     let known = known::run_of_plan(&journal, &found.path)?;
     if let Some(known) = known.filter(|_| !args.reset && !args.dry_run) {
-        let failure = Failure::new(format!("{} has the run {known} already", paths::shown(&found.path)));
+        let failure = Failure::new(format!("{} already has the run {known}", paths::shown(&found.path)));
         return Err(failure
             .hint("piton doctor   compares it with git")
-            .hint(format!("piton import {} --reset   takes the state file over anew", typed(&args.plan))));
+            .hint(format!("piton import {} --reset   takes over the state file again", typed(&args.plan))));
     }
     if !found.policy().adopts_worktrees {
         if args.dry_run {
@@ -75,7 +75,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
         }
         let run = begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;
         FoundRun { project, journal, run }.settle_file()?;
-        ui::hint(format!("piton run {}   goes on from here", typed(&found.path)));
+        ui::hint(format!("piton run {}   resumes from here", typed(&found.path)));
         return Ok(FINE);
     }
     let aside = if args.dry_run { Aside::Leave } else { Aside::Put };
@@ -93,6 +93,6 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
     let run = taken.begin(&flags, &found, &project, &mut journal)?;
     taken.tell(args.json);
     FoundRun { project, journal, run }.settle_file()?;
-    ui::hint(format!("piton run {}   goes on from here", typed(&found.path)));
+    ui::hint(format!("piton run {}   resumes from here", typed(&found.path)));
     Ok(FINE)
 }

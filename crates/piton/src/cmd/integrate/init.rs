@@ -60,8 +60,11 @@ pub(crate) fn init(args: &InitArgs) -> Outcome<Exit> {
     }
     changes.retain(|change| change.before != change.after);
     if changes.is_empty() {
-        let so =
-            if args.remove { "there is nothing of Piton's to take out" } else { "it is all there already" };
+        let so = if args.remove {
+            "there is nothing of Piton's to remove"
+        } else {
+            "everything is already in place"
+        };
         ui::say(so);
         return Ok(FINE);
     }
@@ -127,7 +130,7 @@ impl Change {
             if let Some(theirs) = &displaced {
                 disk::exchange(&self.path, theirs).map_err(failed())?;
             }
-            return Err(Failure::new(format!("{} was changed meanwhile", self.path))
+            return Err(Failure::new(format!("{} has changed meanwhile", self.path))
                 .hint("run the same command again"));
         }
         Ok(())
@@ -142,7 +145,7 @@ fn read(path: &Utf8Path) -> Outcome<Option<String>> {
         Err(error) => return Err(Failure::io(format!("cannot read {path}"))(error)),
     };
     if !data.is_file() {
-        return Err(Failure::new(format!("{path} is no plain file"))
+        return Err(Failure::new(format!("{path} is not a regular file"))
             .hint("put a file in its place, then run the same command again"));
     }
     let bytes = fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;

@@ -20,8 +20,8 @@ pub(crate) fn look(file: &Utf8Path, holds: &[String]) -> Outcome<Exit> {
             seen.look_below(file);
         }
         return match (seen.any, &seen.missing[..]) {
-            (false, _) if is_pattern => wrong(format!("nothing that is not empty matches {file}")),
-            (false, _) => wrong(format!("the folder {file} holds nothing")),
+            (false, _) if is_pattern => wrong(format!("no file that matches {file} has any content")),
+            (false, _) => wrong(format!("the folder {file} is empty")),
             (true, []) => Ok(FINE),
             (true, missing) => wrong(lines(missing, |what| format!("no file of {file} names `{what}`"))),
         };
@@ -36,7 +36,7 @@ pub(crate) fn look(file: &Utf8Path, holds: &[String]) -> Outcome<Exit> {
     let missing: Vec<&String> = holds.iter().filter(|wanted| !text.contains(wanted.as_str())).collect();
     match missing[..] {
         [] => Ok(FINE),
-        _ => wrong(lines(&missing, |what| format!("{file} does not hold `{what}`"))),
+        _ => wrong(lines(&missing, |what| format!("{file} does not contain `{what}`"))),
     }
 }
 
@@ -64,7 +64,7 @@ impl<'a> Seen<'a> {
     fn look_at_matching(&mut self, pattern: &Utf8Path) -> Outcome {
         let escaped = pattern.as_str().replace('[', "[[]");
         let glob = GlobBuilder::new(&escaped).literal_separator(true).build();
-        let glob = glob.map_err(|error| Failure::new(format!("{pattern} is no pattern: {error}")))?;
+        let glob = glob.map_err(|error| Failure::new(format!("{pattern} is not a pattern: {error}")))?;
         let matcher = glob.compile_matcher();
         let plain: Utf8PathBuf =
             pattern.components().take_while(|part| !part.as_str().contains(['*', '?'])).collect();

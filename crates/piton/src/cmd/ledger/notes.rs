@@ -89,7 +89,7 @@ pub(crate) fn guardrail(command: &GuardrailCommand) -> Outcome<Exit> {
         GuardrailCommand::Remove { text, by, of } => remove(text, by, of),
         GuardrailCommand::List { of } => {
             let said = guardrails_of(of)?;
-            list(&said, of.json, "there is none; `piton guardrail add TEXT` adds one");
+            list(&said, of.json, "there are none; `piton guardrail add TEXT` adds one");
             Ok(FINE)
         }
         GuardrailCommand::Search { query, of } => {
@@ -101,7 +101,7 @@ pub(crate) fn guardrail(command: &GuardrailCommand) -> Outcome<Exit> {
             let hits = guardrails::search(&all, query).into_iter().filter_map(place);
             let hits: Vec<Said> =
                 hits.filter_map(|nth| lessons.get(nth)).map(|(_, said)| said.clone()).collect();
-            list(&hits, of.json, "none has these words");
+            list(&hits, of.json, "no guardrail contains this text");
             Ok(FINE)
         }
     }
@@ -120,12 +120,12 @@ fn remove(part: &str, by: &By, of: &OfRun) -> Outcome<Exit> {
     let hits: Vec<&str> = if whole.is_empty() { parts().collect() } else { whole };
     match &hits[..] {
         [text] => {
-            let lesson = all.iter().find(|said| said.text == *text).expect("it is one of them");
+            let lesson = all.iter().find(|said| said.text == *text).expect("it already exists");
             forget(&mut found, lesson, &holder(&by.by)?, of.json)
         }
-        [] => Err(Failure::new("no guardrail has these words").hint("piton guardrail list")),
+        [] => Err(Failure::new("no guardrail contains this text").hint("piton guardrail list")),
         several => {
-            let failure = Failure::new(format!("{} guardrails have these words", several.len()));
+            let failure = Failure::new(format!("{} guardrails contain this text", several.len()));
             Err(failure.hint("piton guardrail list   shows them; give more of the text"))
         }
     }

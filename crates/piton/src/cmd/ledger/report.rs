@@ -114,7 +114,7 @@ pub(crate) fn next(args: &NextArgs) -> Outcome<Exit> {
     if args.json {
         ui::answer_json(&json!(listed));
     } else if tasks.is_empty() {
-        ui::say("nothing is ready; `piton status` tells where the run stands");
+        ui::say("nothing is ready; `piton status` shows where the run stands");
     }
     Ok(FINE)
 }
@@ -123,13 +123,13 @@ pub(crate) fn next(args: &NextArgs) -> Outcome<Exit> {
 fn held(task: &Task, holder: &Holder) -> String {
     match &task.progress.uncommitted[..] {
         [] => format!("  held by {holder}; `piton reset {}` frees it", task.id),
-        files => format!("  called done by {holder}, {}", waits_for(files)),
+        files => format!("  reported done by {holder}, {}", waits_for(files)),
     }
 }
 
 pub(crate) fn start(args: &StartArgs) -> Outcome<Exit> {
     if attempt::attempt()?.is_some_and(|attempt| attempt.task == args.task) {
-        ui::say(format!("{} is yours already: Piton started you for it", args.task));
+        ui::say(format!("{} is already yours: Piton started you for it", args.task));
         return Ok(FINE);
     }
     let holder = Holder::Ledger(command::holder(&args.by.by)?);
@@ -146,7 +146,7 @@ pub(crate) fn start(args: &StartArgs) -> Outcome<Exit> {
     bind(&mut found, &args.task, process)?;
     events.retain(|recorded| !matches!(recorded.event, Event::Marked { .. }));
     if events.is_empty() && !args.json {
-        ui::say(format!("{} is yours already", args.task));
+        ui::say(format!("{} is already yours", args.task));
     }
     command::tell(&events, args.json);
     Ok(FINE)
@@ -193,7 +193,7 @@ pub(crate) fn confirm(args: &ConfirmArgs) -> Outcome<Exit> {
     let task = found.journal.task(&found.run, &args.task)?;
     if task.as_ref().is_some_and(|task| task.decided == Status::Completed) {
         // Whoever confirms twice has lost the first answer.
-        ui::say(format!("{} is completed already: there is nothing left to confirm", args.task));
+        ui::say(format!("{} is already completed: there is nothing left to confirm", args.task));
         return Ok(FINE);
     }
     if let Some(task) = task.filter(|task| task.decided != Status::Confirming || task.is_engines()) {

@@ -20,7 +20,7 @@ pub(super) fn fix(given: &Utf8Path, wanted: Option<SystemRef>) -> Outcome {
         }
     }
     if !any {
-        ui::say("no sign in the plan was decoded wrongly");
+        ui::say("the plan has no wrongly decoded characters");
     }
     Ok(())
 }
@@ -29,7 +29,7 @@ pub(super) fn fix(given: &Utf8Path, wanted: Option<SystemRef>) -> Outcome {
 fn fix_file(path: &Utf8Path) -> Outcome<bool> {
     let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
     let Ok(text) = std::str::from_utf8(&bytes) else {
-        ui::say(format!("{} is not UTF-8, and is left as it is", shown(path)));
+        ui::say(format!("{} is not UTF-8, so Piton leaves it as it is", shown(path)));
         return Ok(false);
     };
     let (meant, found) = mojibake::repaired(text);
@@ -43,7 +43,7 @@ fn fix_file(path: &Utf8Path) -> Outcome<bool> {
     let displaced = disk::exchange(&real, meant.as_bytes()).map_err(cannot())?;
     if let Some(theirs) = displaced.filter(|displaced| *displaced != bytes) {
         disk::exchange(&real, &theirs).map_err(cannot())?;
-        return Err(Failure::new(format!("{} was written by somebody else at this moment", shown(path)))
+        return Err(Failure::new(format!("{} changed while Piton wrote it", shown(path)))
             .hint("run the same command again"));
     }
     let signs: Vec<String> =

@@ -79,7 +79,7 @@ fn begin(system: SystemRef, words: &[String], args: &NewArgs) -> Outcome<Exit> {
         false => path.read_dir_utf8().is_ok_and(|mut entries| entries.next().is_some()),
     };
     if is_used && !args.force {
-        let failure = Failure::new(format!("{path} exists already"));
+        let failure = Failure::new(format!("{path} already exists"));
         return Err(starter.taken.into_iter().fold(failure, Failure::hint));
     }
     let begun = system

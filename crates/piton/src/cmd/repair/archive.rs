@@ -81,7 +81,7 @@ pub(crate) fn archive(args: &ArchiveArgs) -> Outcome<Exit> {
         ui::answer_line(format!("{verb} {} to {}", paths::shown(&one.plan), paths::shown(&one.to)));
     }
     if finished.is_empty() {
-        ui::say("no plan is finished that could be put away");
+        ui::say("there is no finished plan to archive");
     }
     Ok(FINE)
 }
@@ -107,7 +107,7 @@ fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Out
             run.counts.sum(if archive.needs_success { Status::satisfies } else { Status::is_finished });
         if over < run.counts.total() || is_busy(plan) {
             if asked {
-                let failure = Failure::new(format!("{} is not finished, and stays", paths::shown(plan)));
+                let failure = Failure::new(format!("{} is not finished, so it stays", paths::shown(plan)));
                 return Err(failure.hint("piton status"));
             }
             continue;
@@ -117,7 +117,7 @@ fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Out
     }
     match wanted.iter().find(|path| !found.iter().any(|one| one.plan == **path)) {
         Some(path) => {
-            let failure = Failure::new(format!("no run of {} is known that is finished", paths::shown(path)));
+            let failure = Failure::new(format!("there is no run of {} that is finished", paths::shown(path)));
             Err(failure.hint(format!("piton run {}", typed(path))))
         }
         None => Ok(found),
@@ -127,7 +127,7 @@ fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Out
 /// Where a plan goes: under its own name, in some systems with the day, and with a number where one of that name is there
 /// already.
 fn free_place(plan: &Utf8Path, archive: Archive) -> Outcome<Utf8PathBuf> {
-    let none = || Failure::new(format!("{plan} has no place"));
+    let none = || Failure::new(format!("{plan} has no folder"));
     let (around, name) = (plan.parent().ok_or_else(none)?, plan.file_name().ok_or_else(none)?);
     let name = if archive.is_dated {
         let day: String = clock::now().to_string().chars().take(10).filter(|c| *c != '-').collect();
@@ -172,7 +172,7 @@ fn remove(args: &ArchiveArgs, project: &Project, finished: &[Finished]) -> Outco
         let plan = paths::shown(&one.plan);
         let place = one.plan.strip_prefix(&root).ok().and_then(|place| RepoPath::new(place.as_str()).ok());
         let Some(place) = place else {
-            return Err(Failure::new(format!("{plan} lies outside of the project, and stays")));
+            return Err(Failure::new(format!("{plan} is outside of the project, so it stays")));
         };
         let files = paths::files_in(&one.plan);
         if let Some(inner) = files.iter().find(|file| file.components().any(|part| part.as_str() == ".git")) {
@@ -207,7 +207,7 @@ fn remove(args: &ArchiveArgs, project: &Project, finished: &[Finished]) -> Outco
     }
     if !does && !args.dry_run && !finished.is_empty() {
         let plans: Vec<String> = args.plans.iter().map(|plan| typed(plan)).collect();
-        let failure = Failure::usage("nothing was removed: say that you mean it");
+        let failure = Failure::usage("nothing was removed: confirm with --yes");
         return Err(failure.hint(format!("piton archive {} --remove --yes", plans.join(" "))));
     }
     Ok(FINE)

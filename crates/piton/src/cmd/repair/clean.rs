@@ -82,7 +82,7 @@ impl What {
             What::Pin { name, .. } => format!("the ref refs/piton/{name}"),
             What::Branch { name } => format!("the branch {name}, which has landed"),
             What::Jobs { path } => format!("the output of agents and checks, {path}"),
-            What::Lock { path } => format!("a lock that nobody holds, {path}"),
+            What::Lock { path } => format!("a stale lock, {path}"),
         }
     }
 }
@@ -199,7 +199,7 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &mut Journal) ->
 fn remove_all(project: &Project, journal: &mut Journal, leftovers: &[Leftover]) -> Outcome {
     let Some(Leftover { run, .. }) = leftovers.first() else { return Ok(()) };
     let Some(lock) = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {run}")))? else {
-        ui::say(format!("kept all of {run}: an engine has begun to work on it"));
+        ui::say(format!("kept all of {run}: an engine has started to work on it"));
         return Ok(());
     };
     let repo = project.repo()?.map(|repo| repo.guarded_by(Arc::new(lock)));

@@ -98,7 +98,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Outcome<Exit> {
         }
         if wrong && !args.repair {
             ui::say("");
-            ui::hint("piton doctor --repair   puts right what can be put right; it deletes nothing");
+            ui::hint("piton doctor --repair   fixes what can be fixed; it deletes nothing");
         }
     }
     Ok(if wrong { ERROR } else { FINE })
@@ -153,7 +153,7 @@ impl Visit<'_> {
             Some(mode) => (mode, format!("{} says so", sandbox::MODE)),
             None => (said, "[sandbox] in piton.toml says so".to_owned()),
         };
-        let told = "what they change outside is told after each attempt";
+        let told = "what they change outside is reported after each attempt";
         match fences_are_possible() {
             Ok(()) if sandbox::is_in_force(mode) => {
                 let view = match sandbox::view_is_wished() {
@@ -202,7 +202,7 @@ impl Visit<'_> {
             Ok(()) => self.add(State::Note, format!("agents can write whatever you can: {source}"), told),
             Err(why) if mode == Sandbox::On => {
                 let what = format!("agents cannot be started: {source}, and {why}");
-                self.add(State::Wrong, what, "mode = \"auto\" starts them all the same");
+                self.add(State::Wrong, what, "mode = \"auto\" starts them anyway");
             }
             Err(why) => self.add(State::Note, format!("agents can write whatever you can: {why}"), told),
         }
@@ -267,7 +267,7 @@ impl Visit<'_> {
                     journal.rebuild(run)?;
                     self.add(
                         State::Mended,
-                        format!("{run}: the snapshot was made anew: {}", problems.join("; ")),
+                        format!("{run}: the snapshot was rebuilt: {}", problems.join("; ")),
                         "the events are the truth",
                     );
                 }
@@ -283,8 +283,8 @@ impl Visit<'_> {
             if summary.engine.is_some() && !alive {
                 self.add(
                     State::Note,
-                    format!("{run}: its engine ended without a word"),
-                    "the next `piton run` goes on",
+                    format!("{run}: its engine ended unexpectedly"),
+                    "the next `piton run` resumes",
                 );
             }
             self.against_git(journal, run, alive)?;
@@ -319,7 +319,10 @@ impl Visit<'_> {
             if !known.iter().any(|id| id.as_str() == run) {
                 self.add(
                     State::Note,
-                    format!("{run}: its journal is gone; work of {task} is kept as refs/piton/{}", pin.name),
+                    format!(
+                        "{run}: its journal no longer exists; work of {task} is kept as refs/piton/{}",
+                        pin.name
+                    ),
                     format!("git log -p {}", pin.oid.short()),
                 );
             }
@@ -341,7 +344,7 @@ impl Visit<'_> {
         let plan = mirror.path().parent().unwrap_or(Utf8Path::new("."));
         if let Some(copy) = state_files::second_copy(mirror.system(), plan, self.project) {
             let what = format!("{run}: {} is a second copy of its state file", paths::shown(&copy));
-            self.add(State::Note, what, format!("{path} counts; the other one is not read"));
+            self.add(State::Note, what, format!("{path} is used; the other one is ignored"));
         }
         if let Some(left) = mirror.lock_left() {
             self.lock_left(run, &left)?;
@@ -366,14 +369,11 @@ impl Visit<'_> {
             self.add(
                 State::Mended,
                 what,
-                "edits went through the rules, `piton log` tells; the file is true again",
+                "edits were applied by the rules, `piton log` shows them; the file is up to date again",
             );
         } else {
-            let rule = if alive {
-                "the engine sees to it"
-            } else {
-                "edits go through the rules, the rest is derived"
-            };
+            let rule =
+                if alive { "the engine updates it" } else { "the rules apply edits; the rest is derived" };
             let state = if alive { State::Note } else { State::Wrong };
             self.add(state, format!("{run}: {path}: {}", differences.join("; ")), rule);
         }
@@ -385,7 +385,7 @@ impl Visit<'_> {
         let path = paths::shown(&left.path);
         let by = if left.by_piton { "a Piton that died" } else { "a script" };
         let age = Span(u64::try_from(left.age.as_millis()).unwrap_or(u64::MAX));
-        let what = format!("{run}: {path} is there, made {age} ago by {by}");
+        let what = format!("{run}: {path} exists, made {age} ago by {by}");
         if self.repair && left.over {
             std::fs::remove_file(&left.path).map_err(Failure::io(format!("cannot remove {path}")))?;
             self.add(State::Mended, what, "nobody holds it");
@@ -393,7 +393,7 @@ impl Visit<'_> {
             self.add(
                 State::Wrong,
                 what,
-                "nobody holds it: the next command that writes the state file clears it",
+                "nobody holds it: the next command that writes the state file removes it",
             );
         } else {
             self.add(State::Note, what, "remove it if nobody is writing the state file");
@@ -413,9 +413,9 @@ impl Visit<'_> {
             let what = format!("{run}: {}", told(&lost));
             if self.repair && !alive {
                 journal.command(run, &lost, clock::now())?;
-                self.add(State::Mended, what, "git beats the journal; the task is to be done again");
+                self.add(State::Mended, what, "git is right, not the journal; the task will be done again");
             } else {
-                self.add(State::Wrong, what, "git beats the journal");
+                self.add(State::Wrong, what, "git is right, not the journal");
             }
         }
         let Some(dir) = &facts.worktree_dir else { return Ok(()) };
@@ -438,8 +438,8 @@ impl Visit<'_> {
                 }
                 Status::Completed => {}
                 status if !there && task.progress.ready && !alive => {
-                    let what = format!("{run}: {} is {status}, but its worktree is gone", task.id);
-                    self.add(State::Note, what, "the next try makes it anew");
+                    let what = format!("{run}: {} is {status}, but its worktree no longer exists", task.id);
+                    self.add(State::Note, what, "the next try makes it again");
                 }
                 _ => {}
             }

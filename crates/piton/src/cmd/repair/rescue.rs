@@ -61,11 +61,14 @@ pub(crate) fn rescue(command: &RescueCommand) -> Outcome<Exit> {
             let place = match (branch, into) {
                 (Some(branch), _) => RestoreInto::Branch(branch),
                 (None, Some(folder)) => RestoreInto::Folder(folder),
-                (None, None) => return Err(Failure::usage("say where to: --branch NAME or --into DIR")),
+                (None, None) => {
+                    return Err(Failure::usage("name a destination: --branch NAME or --into DIR"));
+                }
             };
             with_repo(project_path.as_deref(), |repo| match place {
                 RestoreInto::Branch(_) if repo.is_own() => {
-                    let failure = Failure::usage("a branch needs a git repository, and there is none here");
+                    let failure =
+                        Failure::usage("a branch needs a git repository, and this folder is not in one");
                     Err(failure.hint(format!("piton rescue restore {name} --into DIR")))
                 }
                 place => Ok(repo.rescue_restore(name, place)?),

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     let loudness = args.loudness;
     let wanted = args.max_parallel.unwrap_or(found.plan.settings.max_parallel);
     if found.plan.settings.no_commits && wanted > 1 && !loudness.quiet {
-        ui::hint("without commits the work is done in the checkout itself, so one task at a time");
+        ui::hint("without commits the work is done in the checkout itself, one task at a time");
     }
     if !loudness.json && !loudness.quiet {
         say_beginning(&journal, &run, &found, &project)?;
@@ -304,13 +304,13 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
             stuck.iter().map(|task| format!("piton why {}", task.id)).collect()
         }
         StopReason::PlanChanged { .. } => {
-            vec!["piton run PLAN   shows what has changed, and how to go on".to_owned()]
+            vec!["piton run PLAN   shows what has changed and how to continue".to_owned()]
         }
         StopReason::LandingWaits { detail } if detail.contains(" has changes of its own in ") => vec![
             "commit or stash your changes in that checkout, then `piton run` again".to_owned(),
             "or begin with --onto BRANCH to land elsewhere".to_owned(),
         ],
-        StopReason::LandingWaits { .. } => vec!["see to that, then `piton run` again".to_owned()],
+        StopReason::LandingWaits { .. } => vec!["fix that, then `piton run` again".to_owned()],
         StopReason::Siblings { .. } => siblings_hints(&journal, run)?,
         StopReason::Budget { .. } => {
             vec!["raise it in `[budget]` of piton.toml or the plan, then `piton run` again".to_owned()]
@@ -321,7 +321,7 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
             let tests = refused.map(|(_, outage)| format!("piton agents test {}", shell_word(&outage.agent)));
             let plan = facts.as_ref().map(|facts| typed(Utf8Path::new(&facts.plan)));
             let plan = plan.unwrap_or_default();
-            tests.chain([format!("piton run {plan}   goes on from here")]).collect()
+            tests.chain([format!("piton run {plan}   resumes from here")]).collect()
         }
     };
     if !hints.is_empty() {
@@ -338,7 +338,7 @@ fn siblings_hints(journal: &Journal, run: &RunId) -> Outcome<Vec<String>> {
     let lists: std::collections::BTreeSet<&str> = open.map(|need| need.need.list.as_str()).collect();
     let plan = journal.facts(run)?.map(|facts| typed(Utf8Path::new(&facts.plan))).unwrap_or_default();
     let others = lists.iter().map(|list| format!("piton run {}", shell_word(list)));
-    Ok(others.chain([format!("piton run {plan}   goes on after that")]).collect())
+    Ok(others.chain([format!("piton run {plan}   resumes after that")]).collect())
 }
 
 /// What would be done, and nothing done.
@@ -373,7 +373,7 @@ fn dry_run(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome<Exit
     };
     match existing {
         Some(run) => ui::say(format!(
-            "would go on with the run {}: {} of {} done",
+            "would resume the run {}: {} of {} done",
             run.id,
             run.counts.of(Status::Completed),
             run.counts.total()

@@ -84,7 +84,7 @@ pub(crate) fn add(args: &AddArgs) -> Outcome<Exit> {
     let (written, events) = grow::grow(project, (path, *system), run, &task)?;
     if let Some(found) = &mut site.found {
         found.settle_file().map_err(|failure| Failure {
-            message: format!("it is recorded, but the state file is not written: {}", failure.message),
+            message: format!("it is recorded, but the state file could not be written: {}", failure.message),
             ..failure
         })?;
     }
@@ -138,7 +138,7 @@ impl Site {
             }));
         }
         match written {
-            [] => ui::answer_line(format!("{id} is in the plan already")),
+            [] => ui::answer_line(format!("{id} is already in the plan")),
             written => written.iter().for_each(|path| {
                 ui::answer_line(format!("{id} is added to {}", paths::shown(path)));
             }),

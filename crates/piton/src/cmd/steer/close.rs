@@ -44,20 +44,20 @@ pub(crate) fn close(args: &CloseArgs) -> Outcome<Exit> {
     if !left.is_empty() && !project.engine_lives(&run) {
         let names: Vec<String> = left.iter().map(LeftJob::told).collect();
         let failure = Failure::new(format!(
-            "the engine of the run {run} is gone, and left running: {}",
+            "the engine of the run {run} has ended but left these running: {}",
             names.join(", ")
         ));
         return Err(failure.hint(format!("piton stop --run {run}   ends it first")));
     }
     if !project.engine_lives(&run) && left_at_work(&mut found.journal, &run)? {
-        ui::say(format!("the engine of the run {run} is gone; what it was at is taken in first"));
+        ui::say(format!("the engine of the run {run} has ended; Piton first records what it was doing"));
         people::end_jobs(&mut found, &[], args.json)?;
     }
     lock::forget_dead_engine(&project, &mut found.journal, &run)?;
     let events = found.command(&Command::Close { by: command::you(), reason: args.reason.clone() })?;
     command::tell(&events, args.json);
     if events.is_empty() {
-        ui::say(format!("the run {run} is closed already"));
+        ui::say(format!("the run {run} is already closed"));
     }
     if !args.json {
         let plan = standing::facts(&found.journal, &run)?.plan;

@@ -117,7 +117,7 @@ fn wind_up(mut found: FoundRun, json: bool) -> Outcome<Exit> {
         return Err(failure.hint("piton status"));
     }
     let names: Vec<String> = left.iter().map(LeftJob::told).collect();
-    ui::say(format!("the engine of the run {run} is gone; ending what it left: {}", names.join(", ")));
+    ui::say(format!("the engine of the run {run} has ended; stopping what it left: {}", names.join(", ")));
     end_jobs(&mut found, &left, json)?;
     command::go_on(&found, json)
 }
@@ -164,7 +164,7 @@ pub(crate) fn retry(args: &OfTask) -> Outcome<Exit> {
                 command::tell(&found.command(&Command::Unpark { provider, by: command::you() })?, args.json);
             }
             Err(reason) => {
-                ui::say(format!("{provider} does not let agents work yet: {}", ui::plain(&reason)));
+                ui::say(format!("{provider} does not accept agents yet: {}", ui::plain(&reason)));
             }
         }
     }
@@ -190,7 +190,7 @@ pub(crate) fn unpark(args: &UnparkArgs) -> Outcome<Exit> {
         };
         if let Err(reason) = answers(&kept)? {
             let failure =
-                Failure::new(format!("{provider} still lets no agent work: {}", ui::plain(&reason)));
+                Failure::new(format!("{provider} still does not accept agents: {}", ui::plain(&reason)));
             return Err(failure.hint(format!("piton unpark {} --force", shell_word(&provider))));
         }
     }
@@ -244,9 +244,9 @@ pub(crate) fn answer(args: &AnswerArgs) -> Outcome<Exit> {
     let events = found.command(&command)?;
     command::tell(&events, args.json);
     if events.is_empty() {
-        ui::say(format!("{} has this answer already", args.task));
+        ui::say(format!("{} already has this answer", args.task));
     }
-    ui::say(format!("piton prompt {}   prints what the next try is told", args.task));
+    ui::say(format!("piton prompt {}   prints the prompt of the next try", args.task));
     command::go_on(&found, args.json)
 }
 

@@ -56,18 +56,18 @@ pub(crate) fn phase(args: &PhaseArgs) -> Outcome<Exit> {
     let now = file.phase.word();
     // Only before the first unit and after the last one is there a choice.
     let hint = match now {
-        "discover" => "piton phase plan   is what can be said now",
-        "plan" => "piton phase discover   is what can be said now",
-        "deliver" => "piton phase complete   is what can be said now",
-        "complete" => "piton phase deliver   is what can be said now",
-        _ => "piton status   tells what is left to do",
+        "discover" => "piton phase plan   is possible now",
+        "plan" => "piton phase discover   is possible now",
+        "deliver" => "piton phase complete   is possible now",
+        "complete" => "piton phase deliver   is possible now",
+        _ => "piton status   shows what is left to do",
     };
     if let Some(why) = refused {
         let failure = Failure::new(format!("the phase is {now}, not {}: {why}", ui::plain(word)));
         return Err(failure.hint(hint));
     }
     if edits.is_empty() && word != now {
-        return Err(Failure::new(format!("the phase is {now}: the units tell")).hint(hint));
+        return Err(Failure::new(format!("the phase is {now}: it follows from the units")).hint(hint));
     }
     let by = holder(&args.by.by)?;
     for command in edits.iter().flat_map(|edit| state::commands(edit, &by)) {

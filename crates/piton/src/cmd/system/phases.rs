@@ -58,7 +58,7 @@ pub(crate) struct BatchArgs {
 
 pub(crate) fn gate(args: &GateArgs) -> Outcome<Exit> {
     let Some(name) = &args.name else { return gates(args) };
-    let task = gate_task(name).map_err(|bad| Failure::usage(format!("{name:?} is no gate: {bad}")))?;
+    let task = gate_task(name).map_err(|bad| Failure::usage(format!("{name:?} is not a gate: {bad}")))?;
     let FoundRun { journal, run, .. } = find::run(&args.which)?;
     if journal.task(&run, &task)?.is_none() {
         return Err(Failure::new(format!("the run {run} has no gate `{name}`"))
@@ -72,7 +72,7 @@ pub(crate) fn gate(args: &GateArgs) -> Outcome<Exit> {
     match args.said {
         None => gates(args),
         Some(GateSaid::Degraded) => {
-            let reason = reason.unwrap_or_else(|| "said to be degraded".to_owned());
+            let reason = reason.unwrap_or_else(|| "marked as degraded".to_owned());
             command::say(
                 &args.which,
                 args.json,

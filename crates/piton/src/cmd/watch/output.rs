@@ -326,7 +326,7 @@ pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
             } else {
                 let commit = task.progress.commit.clone();
                 commit.ok_or_else(|| {
-                    Failure::new(format!("the worktree {place} is gone and nothing was committed"))
+                    Failure::new(format!("the worktree {place} no longer exists and nothing was committed"))
                 })?
             };
             vec![(base.clone(), now)]
@@ -336,7 +336,7 @@ pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
     let [(from, _), ..] = &ranges[..] else {
         let failure = match &task.proof {
             Some(_) => {
-                Failure::new(format!("{} is completed, and what it changed was not recorded", task.id))
+                Failure::new(format!("{} is completed, but what it changed was not recorded", task.id))
             }
             None => Failure::new(format!("{} has changed nothing yet", task.id)),
         };

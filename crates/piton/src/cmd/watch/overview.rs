@@ -129,7 +129,7 @@ pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
         ui::answer_line(format!("{:>3}  {:7}  {:8} {title}{waits}", no + 1, place.status, place.task.id));
     }
     if places.is_empty() {
-        ui::say("nothing has landed, and nothing is on its way");
+        ui::say("nothing has landed, and nothing is in the queue");
     }
     Ok(FINE)
 }
@@ -164,10 +164,10 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
         ui::hint(format!("piton report {} done   runs its checks again", stale[0].gate));
     } else if !asked.is_empty() {
         for task in &asked {
-            ui::answer_line(format!("{task:8} is another task in the plan by now, or a new one"));
+            ui::answer_line(format!("{task:8} has changed in the plan, or is new"));
         }
         let plan = paths::typed(Utf8Path::new(&facts.plan));
-        ui::hint(format!("piton run {plan}   says what has changed, and how to go on"));
+        ui::hint(format!("piton run {plan}   shows what has changed and how to continue"));
     } else if open.is_empty() {
         let number = u32::try_from(skipped.len()).unwrap_or(u32::MAX);
         ui::answer_line(standing::told(&RunStatus::Completed { skipped: number }));

@@ -67,7 +67,7 @@ impl fmt::Display for Skipped {
                     "{FILE} has several <project-context> blocks, at lines {lines}: which one is meant?"
                 )
             }
-            Skipped::NotClosed { what, line } => write!(f, "{FILE}:{line}: <{what}> has no end"),
+            Skipped::NotClosed { what, line } => write!(f, "{FILE}:{line}: <{what}> is not closed"),
             Skipped::UnknownVersion { version, line } => {
                 write!(f, "{FILE}:{line}: the <project-context> block is of version {version}, not 1.0")
             }
@@ -77,7 +77,7 @@ impl fmt::Display for Skipped {
                     "the <project-context> block of {FILE} is not well-formed: close its tags and quotes"
                 )
             }
-            Skipped::NothingNew => write!(f, "{FILE} has all of it already"),
+            Skipped::NothingNew => write!(f, "{FILE} already has all of it"),
         }
     }
 }
@@ -123,7 +123,7 @@ fn last_hash(block: &Block<'_>, warnings: &mut Vec<String>) -> Option<String> {
     let (said, line) = block.value("last-context-hash")?;
     let is_hash = (7..=64).contains(&said.len()) && said.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_hash && !said.is_empty() {
-        warnings.push(format!("{FILE}:{line}: `{said}` is no commit, so the last one is unknown"));
+        warnings.push(format!("{FILE}:{line}: `{said}` is not a commit, so the last one is unknown"));
     }
     is_hash.then_some(said)
 }

@@ -200,9 +200,9 @@ fn a_file_that_cannot_be_used_says_why() {
     insta::assert_snapshot!(said.join("\n"), @r"
     PROJECT.md has no <project-context> block
     PROJECT.md has several <project-context> blocks, at lines 5, 32: which one is meant?
-    PROJECT.md:1: <project-context> has no end
-    PROJECT.md:2: <features> has no end
-    PROJECT.md:2: <last-updated> has no end
+    PROJECT.md:1: <project-context> is not closed
+    PROJECT.md:2: <features> is not closed
+    PROJECT.md:2: <last-updated> is not closed
     PROJECT.md:1: the <project-context> block is of version 2.1, not 1.0
     no task exports an endpoint, a model or a feature
     ");
@@ -213,7 +213,10 @@ fn a_word_in_place_of_the_hash_is_unknown() {
     let text = PROJECT.replace("0123abc", "current-HEAD");
     let folded = folded(&text, &shop()).expect("there is something new");
     assert_eq!(folded.last_hash, None);
-    assert_eq!(folded.warnings[1], "PROJECT.md:8: `current-HEAD` is no commit, so the last one is unknown");
+    assert_eq!(
+        folded.warnings[1],
+        "PROJECT.md:8: `current-HEAD` is not a commit, so the last one is unknown"
+    );
     assert!(folded.text.contains(&format!("<last-context-hash>{HASH}</last-context-hash>")));
 }
 

@@ -16,7 +16,7 @@ use crate::system::{Folder, config};
 pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
     if !is_id(task.id.as_str()) {
         let hint = "write `L`, the number of the layer, and at least three digits: L1-002".to_owned();
-        return Err(refused(format!("{} is no id of a task of this system", task.id), Some(hint)));
+        return Err(refused(format!("{} is not a task id of this system", task.id), Some(hint)));
     }
     let layer = layer(plan, task)?;
     let file = format!("{layer}/{}-{}.xml", task.id, slug(&task.title));
@@ -36,12 +36,12 @@ pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Vec<(String,
     for (name, edit) in [(LAYER_PLAN, in_layer_plan as Editor), (MANIFEST, in_manifest)] {
         let Some(bytes) = folder.files.get(name) else { continue };
         let Ok(text) = std::str::from_utf8(bytes) else {
-            return Err(refused(format!("{name} is not UTF-8, and cannot be added to"), None));
+            return Err(refused(format!("{name} is not UTF-8, so no task can be added"), None));
         };
         let (mark, document) = text.strip_prefix('\u{feff}').map_or(("", text), |text| ("\u{feff}", text));
         let top = json::parse(document).ok().map(|(top, _)| top);
         let Some(top) = top.filter(|top| top.entries().is_some()) else {
-            return Err(refused(format!("{name} is no JSON object, and cannot be added to"), None));
+            return Err(refused(format!("{name} is not a JSON object, so no task can be added"), None));
         };
         let mut edits = Edits::of(document);
         edit(&mut edits, &top, &Entry { task, plan, layer: &layer, file: &file });
@@ -178,7 +178,7 @@ fn layer(plan: &Plan, task: &Addition) -> Result<GroupId, Refusal> {
         _ => {
             let names: Vec<&str> = ids().map(GroupId::as_str).collect();
             let hint = format!("--layer NAME, one of {}", names.join(", "));
-            Err(refused(format!("it is not clear which layer {} is of", task.id), Some(hint)))
+            Err(refused(format!("the layer of {} is unknown", task.id), Some(hint)))
         }
     }
 }
@@ -208,7 +208,7 @@ fn xml(task: &Addition, layer: &GroupId) -> Result<String, Refusal> {
         Some(checks) if checks.is_empty() => steps.push(format!("Check: {}", task.title.trim())),
         Some(_) => {}
         None if task.files.is_empty() => {
-            let hint = "--check 'COMMAND', or --file PATH, which then has to be there".to_owned();
+            let hint = "--check 'COMMAND', or --file PATH, which must then exist".to_owned();
             return Err(refused("a task of this system needs a step that verifies it", Some(hint)));
         }
         None => steps.extend(task.files.iter().map(|file| format!("Verify: `{file}` exists"))),

@@ -113,11 +113,11 @@ impl Linter<'_> {
             match root.child(name) {
                 None => self.warn(
                     root.at.clone(),
-                    format!("there is no `<{name}>`"),
-                    "say it, even if it is short",
+                    format!("`<{name}>` is missing"),
+                    "add it, even if it is short",
                 ),
                 Some(section) if section.children.is_empty() && is_none(&section.text) && !may_be_empty => {
-                    self.warn(section.at.clone(), format!("`<{name}>` is empty"), "say something here");
+                    self.warn(section.at.clone(), format!("`<{name}>` is empty"), "write something here");
                 }
                 Some(_) => {}
             }
@@ -141,10 +141,10 @@ impl Linter<'_> {
         let mut seen = HashSet::new();
         for element in elements {
             match element.attribute("id") {
-                None => self.warn(element.at.clone(), "this has no `id`", "nobody can refer to it"),
+                None => self.warn(element.at.clone(), "this has no `id`", "other parts cannot refer to it"),
                 Some(id) if !seen.insert(id.value.trim()) => {
                     let message = format!("the id `{}` is used twice", cut(&id.value));
-                    self.warn(id.at.clone(), message, "each has one of its own");
+                    self.warn(id.at.clone(), message, "each needs its own");
                 }
                 Some(_) => {}
             }
@@ -158,7 +158,7 @@ impl Linter<'_> {
         for word in PLACEHOLDERS {
             if let Some(at) = find_word(&prose, word) {
                 let place = start + at..start + at + word.len();
-                self.error(place, format!("`{word}` stands for something to be written"), "write it");
+                self.error(place, format!("`{word}` is a placeholder"), "write it");
             }
         }
         for dots in ["...", "…"] {
@@ -169,21 +169,21 @@ impl Linter<'_> {
             });
             if let Some((at, _)) = open {
                 let place = start + at..start + at + dots.len();
-                self.error(place, format!("`{dots}` stands for something to be written"), "write it");
+                self.error(place, format!("`{dots}` is a placeholder"), "write it");
             }
         }
         let lower = prose.to_ascii_lowercase();
         for word in VAGUE {
             if let Some(at) = find_word(&lower, word) {
                 let place = start + at..start + at + word.len();
-                self.warn(place, format!("`{word}` means something else to everybody"), "say what exactly");
+                self.warn(place, format!("`{word}` is vague"), "say exactly what you mean");
             }
         }
         if element.text.lines().any(removes_git) {
             self.error(
                 element.text_at.clone(),
                 "this asks to remove `.git`",
-                "a task never takes its repository away",
+                "a task must not remove its repository",
             );
         }
     }
@@ -210,8 +210,8 @@ impl Linter<'_> {
             |file: &&str| file.to_lowercase().contains("test") || file.to_lowercase().contains("spec");
         let count = files.iter().filter(|file| !is_test(file)).count();
         if count > FILES {
-            let message = format!("this task is about {count} files, tests aside");
-            self.warn(section.at.clone(), message, "three are enough for one task");
+            let message = format!("this task has {count} files, not counting tests");
+            self.warn(section.at.clone(), message, "split it: three are enough for one task");
         }
     }
 

@@ -113,7 +113,7 @@ fn wrong(node: &Node, what: &str, expected: &str, found: &mut Found) {
 fn read_version(top: &Node, forked: bool, found: &mut Found) {
     let Some(node) = top.get("schema_version") else {
         if forked {
-            let message = "this manifest does not say its `schema_version`";
+            let message = "this manifest has no `schema_version`";
             found.push(Diagnostic::warning(0..0, message).label("read as version 1"));
         }
         return;
@@ -124,12 +124,12 @@ fn read_version(top: &Node, forked: bool, found: &mut Found) {
     let major = parts.next().and_then(Result::ok);
     let minor = parts.next().and_then(Result::ok).unwrap_or(0);
     if major != Some(KNOWN.0) {
-        let message = format!("the version {:?} of this manifest is not known", cut(&version));
+        let message = format!("the version {:?} of this manifest is unknown", cut(&version));
         let label = format!("{}.x is", KNOWN.0);
         found.push(Diagnostic::error(node.at.clone(), message).label(label));
     } else if minor > KNOWN.1 {
         let message = format!("the version {:?} of this manifest is newer than this Piton", cut(&version));
-        let label = format!("what came after {}.{} is passed over", KNOWN.0, KNOWN.1);
+        let label = format!("what is newer than {}.{} is ignored", KNOWN.0, KNOWN.1);
         found.push(Diagnostic::warning(node.at.clone(), message).label(label));
     }
 }
@@ -147,7 +147,7 @@ fn read_listed(node: &Node, found: &mut Found) -> Option<Vec<Said<String>>> {
         let at = item.get("id").unwrap_or(item).at.clone();
         let said = item.get("id").and_then(Node::text).or_else(|| item.text());
         let Some(value) = said.map(str::to_owned).or(named) else {
-            let message = "this entry names no task";
+            let message = "this entry does not name a task";
             found.forgive(Diagnostic::warning(at, message).label("an `id` is missing"));
             continue;
         };
@@ -296,6 +296,7 @@ fn report_difference(
             difference.join(", ").to_uppercase()
         );
         let at = needs.first().map_or(0..0, |need| need.at.clone());
-        found.push(Diagnostic::warning(at, message).label("it waits for all that either of them says"));
+        found
+            .push(Diagnostic::warning(at, message).label("it waits for all tasks that either of them names"));
     }
 }

@@ -109,7 +109,7 @@ impl Reader {
     ) -> T {
         let Some(bytes) = folder.files.get(file) else {
             self.texts.insert(file.to_owned(), String::new());
-            let diagnostic = Diagnostic::warning(0..0, format!("there is no `{file}`")).label(without);
+            let diagnostic = Diagnostic::warning(0..0, format!("`{file}` does not exist")).label(without);
             self.forgive(file, diagnostic);
             return T::default();
         };
@@ -183,7 +183,7 @@ impl Reader {
         if holds_a_task {
             self.decode(file, bytes);
             self.broken.extend(task::id_in_name(file).map(str::to_lowercase));
-            let message = format!("`{file}` lies in no layer");
+            let message = format!("`{file}` is not in a layer");
             let label = "a layer is a folder with a number and a name, like `2-backend`";
             self.push(file, Diagnostic::error(0..0, message).label(label));
         }
@@ -202,41 +202,41 @@ impl Reader {
             .as_ref()
             .map(|listed| listed.iter().map(|said| said.value.to_lowercase()).collect());
         for said in manifest.listed.iter().flatten().filter(|said| !is_there(&said.value)) {
-            let message = format!("the manifest lists `{}`, of which there is no file", cut(&said.value));
-            self.forgive(MANIFEST, Diagnostic::warning(said.at.clone(), message).label("passed over"));
+            let message = format!("the manifest lists `{}`, which has no file", cut(&said.value));
+            self.forgive(MANIFEST, Diagnostic::warning(said.at.clone(), message).label("ignored"));
         }
         for task in tasks {
             if listed.as_ref().is_some_and(|listed| !listed.contains(&task.id.value.folded())) {
                 let message = format!("the manifest does not list `{}`", task.id.value);
                 self.forgive(
                     &task.file,
-                    Diagnostic::warning(task.id.at.clone(), message).label("done all the same"),
+                    Diagnostic::warning(task.id.at.clone(), message).label("it is done anyway"),
                 );
             }
         }
         let there = (tasks.len() + broken.iter().filter(|id| !files.contains_key(*id)).count()) as u64;
         if let Some(total) = manifest.total.as_ref().filter(|total| total.value != there) {
-            let message = format!("the manifest counts {} tasks, and there are {there}", total.value);
-            self.forgive(MANIFEST, Diagnostic::warning(total.at.clone(), message).label("the files count"));
+            let message = format!("the manifest counts {} tasks, but there are {there}", total.value);
+            self.forgive(MANIFEST, Diagnostic::warning(total.at.clone(), message).label("the files decide"));
         }
         for planned in &layer_plan.tasks {
             match files.get(&planned.id.value.to_lowercase()) {
                 Some(task) if task.layer != planned.layer => {
                     let message = format!(
-                        "`{}` is planned for layer `{}`, and lies in `{}`",
+                        "`{}` is planned for layer `{}`, but is in `{}`",
                         cut(&planned.id.value),
                         planned.layer,
                         task.layer
                     );
                     let diagnostic = Diagnostic::warning(planned.id.at.clone(), message);
-                    self.forgive(LAYER_PLAN, diagnostic.label("where it lies counts"));
+                    self.forgive(LAYER_PLAN, diagnostic.label("its folder decides"));
                 }
                 None if !is_there(&planned.id.value) => {
                     let message =
                         format!("the task `{}` is planned, but has no file", cut(&planned.id.value));
                     self.forgive(
                         LAYER_PLAN,
-                        Diagnostic::warning(planned.id.at.clone(), message).label("passed over"),
+                        Diagnostic::warning(planned.id.at.clone(), message).label("ignored"),
                     );
                 }
                 _ => {}
@@ -256,7 +256,7 @@ impl Reader {
         let name = self.name(stem, manifest);
         let told = self.problems.iter().any(|problem| problem.diagnostic.severity == Severity::Error);
         if tasks.is_empty() && !told {
-            let message = "a plan without tasks is never complete";
+            let message = "the plan has no tasks";
             let label = "no layer has a task file, like `1-foundation/L1-001-name.xml`";
             self.push(MANIFEST, Diagnostic::error(0..0, message).label(label));
         }
@@ -296,15 +296,15 @@ impl Reader {
                 continue;
             }
             if layer_number(name).is_none() || GroupId::new(name).is_err() {
-                let message = format!("{name:?} cannot be a layer, and no task is in it");
+                let message = format!("{name:?} cannot be a layer, and has no task");
                 let diagnostic = Diagnostic::warning(layer.id.at.clone(), message);
-                self.push(LAYER_PLAN, diagnostic.label("a layer is called like `2-backend`"));
+                self.push(LAYER_PLAN, diagnostic.label("name a layer like `2-backend`"));
                 continue;
             }
             if !layer.skipped && !self.layers.contains(name) {
                 let message = format!("no task is in the layer `{name}`");
                 let diagnostic = Diagnostic::warning(layer.id.at.clone(), message);
-                self.push(LAYER_PLAN, diagnostic.label("it will be passed over"));
+                self.push(LAYER_PLAN, diagnostic.label("it is ignored"));
             }
             names.insert(name, layer.title.clone());
         }
@@ -314,7 +314,7 @@ impl Reader {
                 let Some(task) = tasks.iter().find(|task| task.layer == *name) else { continue };
                 let message = format!("the layer `{name}` is not in `{LAYER_PLAN}`");
                 let diagnostic = Diagnostic::warning(task.id.at.clone(), message);
-                self.push(&task.file.clone(), diagnostic.label("its number says when it is its turn"));
+                self.push(&task.file.clone(), diagnostic.label("its number decides its order"));
             }
         }
         let mut groups: Vec<Group> = names
@@ -340,10 +340,7 @@ impl Reader {
                 // Once for each task, and not if that has been told where the plan lists it.
                 if unknown.insert(task.to_lowercase()) && !self.broken.contains(&task.to_lowercase()) {
                     let message = format!("`{task}`, which has no file, waits for `{}`", cut(&need.value));
-                    self.forgive(
-                        LAYER_PLAN,
-                        Diagnostic::warning(need.at.clone(), message).label("passed over"),
-                    );
+                    self.forgive(LAYER_PLAN, Diagnostic::warning(need.at.clone(), message).label("ignored"));
                 }
                 continue;
             };
@@ -354,8 +351,8 @@ impl Reader {
                     let guesses = if comparisons == 0 { &[] } else { &*specs };
                     let near = nearest(&cut(&need.value), guesses.iter().map(|spec| spec.id.as_str()));
                     let label = near
-                        .map_or("no file is named so".to_owned(), |near| format!("did you mean `{near}`?"));
-                    let message = format!("`{id}` waits for `{}`, which is not there", cut(&need.value));
+                        .map_or("no file has this name".to_owned(), |near| format!("did you mean `{near}`?"));
+                    let message = format!("`{id}` waits for `{}`, which does not exist", cut(&need.value));
                     self.push(LAYER_PLAN, Diagnostic::error(need.at.clone(), message).label(label));
                 }
                 continue;
@@ -367,7 +364,7 @@ impl Reader {
             }
             let known = &specs[other].id;
             if known.as_str() != need.value {
-                let message = format!("{:?} is spelt otherwise in its file", cut(&need.value));
+                let message = format!("{:?} is spelled differently in its file", cut(&need.value));
                 let label = format!("read as `{known}`");
                 self.push(LAYER_PLAN, Diagnostic::warning(need.at.clone(), message).label(label));
             }
@@ -379,7 +376,7 @@ impl Reader {
                     layer(specs[other].group)
                 );
                 let diagnostic = Diagnostic::error(need.at.clone(), message);
-                self.push(LAYER_PLAN, diagnostic.label("layers are worked on in order, so this never comes"));
+                self.push(LAYER_PLAN, diagnostic.label("layers run in order, so this task can never start"));
                 continue;
             }
             if places.insert((position, other), need.at.clone()).is_none() {

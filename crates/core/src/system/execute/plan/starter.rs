@@ -64,11 +64,11 @@ const NOTES: &str = r#"<task>
 
   <!-- All an agent needs to know: it sees this file's content and its worktree, nothing else. -->
   <context>
-    <prd-excerpt>Somebody new should be able to build the project with one page of notes.</prd-excerpt>
+    <prd-excerpt>A new developer should be able to build the project with one page of notes.</prd-excerpt>
     <tech-stack>Markdown</tech-stack>
   </context>
 
-  <!-- What earlier tasks made, with its code. What waits for what is said in layer_plan.json. -->
+  <!-- What earlier tasks made, with its code. Dependencies are in layer_plan.json. -->
   <dependencies></dependencies>
 
   <objective>Write one page about this project.</objective>
@@ -108,7 +108,7 @@ const GREETING: &str = r#"<task>
     <estimated-files>1</estimated-files>
   </meta>
   <context>
-    <prd-excerpt>The project greets whoever starts it.</prd-excerpt>
+    <prd-excerpt>The project greets the person who starts it.</prd-excerpt>
     <tech-stack>POSIX shell</tech-stack>
   </context>
   <dependencies></dependencies>
@@ -142,7 +142,7 @@ const README: &str = r#"<task>
     <estimated-files>1</estimated-files>
   </meta>
   <context>
-    <prd-excerpt>Whoever finds the project finds its notes and its greeting.</prd-excerpt>
+    <prd-excerpt>A person who finds the project also finds its notes and its greeting.</prd-excerpt>
     <tech-stack>Markdown</tech-stack>
   </context>
   <dependencies>

@@ -46,7 +46,7 @@ pub(super) fn read(said: &Said<&str>, found: &mut Found) -> Vec<Step> {
     let (kind, rest) = kind_of(said.value);
     let rest = rest.trim();
     if rest.is_empty() {
-        let message = "this step says nothing";
+        let message = "this step is empty";
         found.push(Diagnostic::error(said.at.clone(), message).label("name a command or a condition"));
         return Vec::new();
     }
@@ -102,13 +102,10 @@ impl Reader<'_, '_> {
         }
         let first = text.split_whitespace().next().unwrap_or_default();
         if PROGRAMS.contains(&first) || first.starts_with("./") {
-            self.warn("this step does not say what it is", "taken for a command; write `Run: …`");
+            self.warn("this step has no prefix", "read as a command; write `Run: …`");
             return self.run(text);
         }
-        self.warn(
-            "this step does not say what it is",
-            "left to the reviewer; write `Run:`, `Verify:` or `Check:`",
-        );
+        self.warn("this step has no prefix", "left to the reviewer; write `Run:`, `Verify:` or `Check:`");
         vec![Step::Condition(text.to_owned())]
     }
 
@@ -119,11 +116,14 @@ impl Reader<'_, '_> {
         if before.contains("&&")
             || before.split_whitespace().next().is_some_and(|word| PROGRAMS.contains(&word))
         {
-            self.warn("only a part of this command is in backticks", "all of it is run, without them");
+            self.warn(
+                "only a part of this command is in backticks",
+                "all of it is run, without the backticks",
+            );
             return self.run_bare(&text.replace('`', ""));
         }
         if !before.is_empty() {
-            self.warn("words stand before the command", "only what is in backticks is run");
+            self.warn("there are words before the command", "only what is in backticks is run");
         }
         let after = &text[first.at.end..];
         let expected_at = after.find(" - ").or_else(|| after.find(['—', '–'])).map(|at| first.at.end + at);
@@ -138,7 +138,7 @@ impl Reader<'_, '_> {
             end = span.at.end;
         }
         if commands.len() > 1 {
-            self.warn("this step has several commands", "each is a check of its own");
+            self.warn("this step has several commands", "each becomes its own check");
         } else if spans.len() > 1 && expected_at.is_none() && looks_like_a_command(spans[1].inside) {
             self.warn("only the first command of this step is run", "write one step for each");
         }
@@ -148,7 +148,7 @@ impl Reader<'_, '_> {
         });
         if let Some(folder) = elsewhere {
             let message = format!("the command is run at the top of the project, not in `{}`", folder.inside);
-            self.warn(message, "say `<cwd>` in `<meta>`, or `cd … &&` in the command");
+            self.warn(message, "set `<cwd>` in `<meta>`, or write `cd … &&` in the command");
         }
         let expected = text[end..].trim().trim_start_matches(['-', '—', '–', ':', ',']).trim();
         let expected = if commands.len() > 1 { String::new() } else { expected.to_owned() };
@@ -170,7 +170,7 @@ impl Reader<'_, '_> {
         if splits.len() > 1 {
             self.warn("it is not clear where this command ends", format!("run as `{}`", command.trim()));
         } else if command.trim_end().ends_with(')') && command.contains(" (") {
-            self.warn("this looks like a command with a remark", "put the command in backticks");
+            self.warn("this looks like a command with a comment", "put the command in backticks");
         }
         self.command(command, expected.to_owned()).into_iter().collect()
     }
@@ -179,20 +179,21 @@ impl Reader<'_, '_> {
     fn command(&mut self, command: &str, expected: String) -> Option<Step> {
         let command = on_one_line(command.trim());
         if command.is_empty() || command.starts_with("- ") {
-            let message = "this step names no command";
-            self.found.push(Diagnostic::error(self.at.clone(), message).label("nothing is there to run"));
+            let message = "this step does not name a command";
+            self.found.push(Diagnostic::error(self.at.clone(), message).label("there is nothing to run"));
             return None;
         }
         if let Some(bad) = command.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
             let message = format!("this command holds {bad:?}");
-            self.found.push(Diagnostic::error(self.at.clone(), message).label("no command has that"));
+            self.found
+                .push(Diagnostic::error(self.at.clone(), message).label("a command cannot contain that"));
             return None;
         }
         if removes_git(&command) {
             self.found.push(
                 Diagnostic::error(self.at.clone(), "this command would remove `.git`")
-                    .label("a task never takes its own repository away")
-                    .help("leave the step out: Piton works in a repository that is there already"),
+                    .label("a task must not remove its own repository")
+                    .help("remove the step: Piton works in a repository that already exists"),
             );
             return None;
         }
@@ -210,7 +211,7 @@ impl Reader<'_, '_> {
             return self.run(&text[first.at.start..]);
         }
         let Some((file, behind)) = file_of(text, &spans) else {
-            self.warn("no file is named here", "left to the reviewer");
+            self.warn("this step does not name a file", "left to the reviewer");
             return condition();
         };
         let Some(path) = self.path(file) else { return Vec::new() };
@@ -220,7 +221,7 @@ impl Reader<'_, '_> {
             .iter()
             .any(|no| format!(" {lower} ").contains(no));
         if negated && !lower.contains("not empty") {
-            self.warn("Piton cannot look for what is not there", "left to the reviewer");
+            self.warn("Piton cannot check that something is absent", "left to the reviewer");
             return condition();
         }
         // What code declares has a name of its own; what else a file holds has to be quoted, or to look like code.
@@ -232,8 +233,8 @@ impl Reader<'_, '_> {
             let holds = wanted(&behind[end..], declared.is_some());
             if holds.is_empty() {
                 self.warn(
-                    "it is not clear what the file should hold",
-                    "only that it is there is checked; quote it",
+                    "it is not clear what the file should contain",
+                    "only its existence is checked; quote the text",
                 );
                 return [Step::Look { file: path, holds }].into_iter().chain(condition()).collect();
             }
@@ -249,10 +250,10 @@ impl Reader<'_, '_> {
         }
         if !spans.iter().any(|span| span.inside == file) {
             // Such as `Node.js`, or `and/or`.
-            self.warn("Piton cannot look for this", "left to the reviewer; put a file in backticks");
+            self.warn("Piton cannot check this", "left to the reviewer; put a file in backticks");
             return condition();
         }
-        self.warn("Piton cannot look for this", "the file must be there; the rest is left to the reviewer");
+        self.warn("Piton cannot check this", "the file must exist; the rest is left to the reviewer");
         [Step::Look { file: path, holds: Vec::new() }].into_iter().chain(condition()).collect()
     }
 
@@ -260,7 +261,7 @@ impl Reader<'_, '_> {
         match RepoPath::new(text) {
             Ok(path) => Some(path),
             Err(reason) => {
-                let message = format!("{text:?} cannot be looked at: {reason}");
+                let message = format!("{text:?} cannot be checked: {reason}");
                 let label = "write it from the top of the project, like `src/a.rs`";
                 self.found.push(Diagnostic::error(self.at.clone(), message).label(label));
                 None

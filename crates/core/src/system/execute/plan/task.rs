@@ -127,7 +127,7 @@ fn read_id(file: &str, meta: &Element, found: &mut Found) -> Option<Said<TaskId>
     let value = text::key(&said.value);
     let id = TaskId::new(&value).ok().filter(|_| is_id(&value));
     let Some(id) = id else {
-        let message = format!("{:?} is no id of a task", cut(&said.value));
+        let message = format!("{:?} is not a task id", cut(&said.value));
         let label = "write `L`, the number of the layer, and at least three digits: `L1-002`";
         found.push(Diagnostic::error(said.at, message).label(label));
         return None;
@@ -149,8 +149,8 @@ fn read_id(file: &str, meta: &Element, found: &mut Found) -> Option<Said<TaskId>
 fn read_layer(file: &str, layer: &str, meta: &Element, found: &mut Found) {
     let Some(said) = line(meta, "layer") else { return missing(meta, "layer", found) };
     if text::key(&said.value) != layer {
-        let message = format!("this task is of layer `{}`, but its file is `{file}`", cut(&said.value));
-        found.push(Diagnostic::error(said.at, message).label(format!("it lies in the folder `{layer}`")));
+        let message = format!("this task names layer `{}`, but its file is `{file}`", cut(&said.value));
+        found.push(Diagnostic::error(said.at, message).label(format!("it is in the folder `{layer}`")));
     }
 }
 
@@ -159,9 +159,9 @@ fn read_priority(meta: &Element, found: &mut Found) -> Option<u32> {
     match text::key(&said.value).parse::<u32>() {
         Ok(number @ 1..=99) => Some(number),
         number => {
-            let message = format!("the priority {:?} is no number from 1 to 99", cut(&said.value));
+            let message = format!("the priority {:?} is not a number from 1 to 99", cut(&said.value));
             let used = number.ok().map(|number| number.clamp(1, 99));
-            let label = used.map_or_else(|| "taken for none".to_owned(), |used| format!("taken for {used}"));
+            let label = used.map_or_else(|| "ignored".to_owned(), |used| format!("read as {used}"));
             found.push(Diagnostic::warning(said.at, message).label(label));
             used
         }
@@ -202,7 +202,7 @@ fn read_files(root: &Element, found: &mut Found) -> Vec<Said<RepoPath>> {
         // A remark behind the path is a habit; a path with spaces is rare, but may be.
         let remark = bare.find(" (").or_else(|| bare.find(" - ")).or_else(|| bare.find('`'));
         if let Some(at) = remark {
-            let message = format!("the file {:?} has a remark", cut(bare));
+            let message = format!("the file {:?} has a comment", cut(bare));
             let label = format!("read as `{}`", cut(bare[..at].trim()));
             found.push(Diagnostic::warning(element.text_at.clone(), message).label(label));
         }
@@ -252,7 +252,7 @@ fn read_exports(root: &Element, found: &mut Found) -> Vec<Export> {
                     let message = "an exported interface has no name";
                     found.push(
                         Diagnostic::warning(element.at.clone(), message)
-                            .label("it is told to the agent, and to nobody else"),
+                            .label("only the agent of this task sees it"),
                     );
                     continue;
                 }
@@ -275,7 +275,7 @@ fn read_exports(root: &Element, found: &mut Found) -> Vec<Export> {
                     let message = "an exported endpoint has no `endpoint`";
                     found.push(
                         Diagnostic::warning(element.at.clone(), message)
-                            .label("it is told to the agent, and to nobody else"),
+                            .label("only the agent of this task sees it"),
                     );
                     continue;
                 }
@@ -292,8 +292,8 @@ fn read_exports(root: &Element, found: &mut Found) -> Vec<Export> {
 fn stray(section: &Element, found: &mut Found) {
     if !is_none(&section.text) {
         let known = xml::known_in(&section.name).and_then(|known| known.first()).copied().unwrap_or_default();
-        let message = format!("this text in `<{}>` is in no `<{known}>`", section.name);
-        found.forgive(Diagnostic::warning(section.text_at.clone(), message).label("passed over"));
+        let message = format!("this text in `<{}>` is not inside a `<{known}>`", section.name);
+        found.forgive(Diagnostic::warning(section.text_at.clone(), message).label("ignored"));
     }
 }
 
@@ -307,7 +307,7 @@ fn warn_of_typos(root: &Element, found: &mut Found) {
             let name = child.name.as_str();
             if known.contains(&name) {
                 if single && name != "source-feature" && !seen.insert(name) {
-                    let message = format!("`<{name}>` is there twice");
+                    let message = format!("`<{name}>` appears twice");
                     found.push(Diagnostic::error(child.at.clone(), message).label("keep one of them"));
                 }
             } else if let Some(near) = nearest(&cut(name), known.iter().copied()) {

@@ -150,7 +150,7 @@ pub(super) fn dedent(text: &str) -> String {
 }
 
 const BARE: &str = "a bare `<` in the text";
-const BARE_LABEL: &str = "read as it stands; in XML it is `&lt;`";
+const BARE_LABEL: &str = "read as is; in XML write `&lt;`";
 
 /// Reading cannot go on; the problem has been told.
 struct Lost;
@@ -212,7 +212,7 @@ impl<'t> Scan<'t, '_> {
             }
         }
         if let Some(start) = prose {
-            self.found.repair(start..self.at, "something stands before `<task>`", "passed over");
+            self.found.repair(start..self.at, "there is text before `<task>`", "ignored");
         }
         let start = self.at;
         match self.tag() {
@@ -251,13 +251,13 @@ impl<'t> Scan<'t, '_> {
         }
         if prose {
             let end = start + self.text[start..].trim_end().len();
-            self.found.repair(start..end, "something stands behind `</task>`", "passed over");
+            self.found.repair(start..end, "there is text after `</task>`", "ignored");
         }
     }
 
     fn refuse_declaration(&mut self) {
         let at = self.at..self.at + 2;
-        self.error(at, "this file declares a document type or entities", "not read from anybody");
+        self.error(at, "this file declares a document type or entities", "Piton does not read these");
     }
 
     fn comment(&mut self) -> Result<(), Lost> {
@@ -318,12 +318,12 @@ impl<'t> Scan<'t, '_> {
                 return Err(Lost);
             } else if self.is_at("<", "task") {
                 let message = format!("a `<task>` begins inside `<{name}>`");
-                self.error(here..here + 5, message, "a file holds one task, and a task no other");
+                self.error(here..here + 5, message, "a file holds one task, and tasks cannot be nested");
                 return Err(Lost);
             } else if let Some(name) = rest.strip_prefix("</") {
                 let end = name.find(['>', '<', '\n']).unwrap_or(name.len());
                 let length = 2 + end + usize::from(name[end..].starts_with('>'));
-                self.found.repair(here..here + length, "this tag closes nothing", "passed over");
+                self.found.repair(here..here + length, "this tag closes nothing", "ignored");
                 self.at += length;
             } else if let Some(opened) = rest.strip_prefix('<') {
                 let next = opened.split(|c| !is_name_char(c)).next().unwrap_or_default();
@@ -443,7 +443,7 @@ impl<'t> Scan<'t, '_> {
         let rest = self.rest();
         match rest.find(|c: char| !c.is_whitespace()) {
             Some(at) if rest[at..].starts_with('>') => self.at += at + 1,
-            _ => self.found.repair(start..self.at, format!("`</{name}` lacks its `>`"), "read with it"),
+            _ => self.found.repair(start..self.at, format!("`</{name}` has no `>`"), "read as if it had one"),
         }
     }
 
@@ -493,7 +493,7 @@ impl<'t> Scan<'t, '_> {
         let key = self.text[name.clone()].to_owned();
         let rest = self.text[name.end..].trim_start();
         let Some(rest) = rest.strip_prefix('=') else {
-            self.found.repair(name.clone(), format!("the attribute `{key}` has no value"), "passed over");
+            self.found.repair(name.clone(), format!("the attribute `{key}` has no value"), "ignored");
             return Some(name.end);
         };
         let rest = rest.trim_start();
@@ -512,17 +512,17 @@ impl<'t> Scan<'t, '_> {
             None => {
                 let length = rest.find(|c: char| c.is_whitespace() || c == '>').unwrap_or(rest.len());
                 let at = start..start + length;
-                self.found.repair(at.clone(), format!("the value of `{key}` has no quotes"), "read as it is");
+                self.found.repair(at.clone(), format!("the value of `{key}` has no quotes"), "read as is");
                 (at.clone(), at.end)
             }
         };
         let mut value = String::new();
         self.decode(inside.start, &self.text[inside.clone()], &mut value);
         if let Some(at) = self.text[inside.clone()].find('<').map(|at| inside.start + at) {
-            self.found.repair(at..at + 1, "a bare `<` in a value", "read as it stands");
+            self.found.repair(at..at + 1, "a bare `<` in a value", "read as is");
         }
         if element.attributes.iter().any(|(known, _)| *known == key) {
-            self.found.repair(name, format!("`{key}` is said twice"), "the first counts");
+            self.found.repair(name, format!("`{key}` appears twice"), "the first is used");
         } else {
             element.attributes.push((key, Said { value, at: inside }));
         }
@@ -539,7 +539,7 @@ impl<'t> Scan<'t, '_> {
             if let Some(rest) = rest.strip_prefix(']') {
                 if rest.starts_with("]>") {
                     let place = start + at;
-                    self.found.repair(place..place + 3, "`]]>` in the text", "read as it stands");
+                    self.found.repair(place..place + 3, "`]]>` in the text", "read as is");
                 }
                 into.push(']');
                 at += 1;
@@ -549,7 +549,7 @@ impl<'t> Scan<'t, '_> {
                 Some((length, c, proper)) => {
                     if !proper {
                         let place = start + at..start + at + length;
-                        let message = format!("`{}` is no entity of XML", &rest[..length]);
+                        let message = format!("`{}` is not an XML entity", &rest[..length]);
                         self.found.repair(place, message, format!("read as {c:?}"));
                     }
                     into.push(c);
@@ -561,11 +561,7 @@ impl<'t> Scan<'t, '_> {
                     let length =
                         if length > 1 && entity(&rest[length - 1..]).is_some() { length - 1 } else { length };
                     let place = start + at..start + at + length;
-                    self.found.repair(
-                        place,
-                        "a bare `&` in the text",
-                        "read as it stands; in XML it is `&amp;`",
-                    );
+                    self.found.repair(place, "a bare `&` in the text", "read as is; in XML write `&amp;`");
                     into.push_str(&rest[..length]);
                     at += length;
                 }

@@ -66,7 +66,7 @@ impl File<'_> {
                 "no task is abandoned".to_owned()
             }
             RunWord::InProgress | RunWord::Initializing if is_over && self.is_silent() => {
-                "nobody works on it; `piton run PLAN` resumes it".to_owned()
+                "no engine is working on it; `piton run PLAN` resumes it".to_owned()
             }
             _ => return None,
         };
@@ -114,7 +114,7 @@ impl File<'_> {
         let mut all = Vec::new();
         for (name, layer) in found {
             let Some(shown) = self.shown["layers"].get(name) else {
-                all.push((format!("a layer {name:?} was added"), "layers are the plan's".to_owned()));
+                all.push((format!("a layer {name:?} was added"), "only the plan defines layers".to_owned()));
                 continue;
             };
             let Some(said) = layer.get("status").filter(|said| **said != shown["status"]) else { continue };

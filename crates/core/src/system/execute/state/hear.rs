@@ -52,7 +52,7 @@ pub fn overruled(fields: &Value, shown: &Value) -> Vec<(String, String)> {
             }
         }
     }
-    let why = "Piton's own worktrees are not changed here; `piton clean` removes them";
+    let why = "Piton's own worktrees cannot be changed here; `piton clean` removes them";
     found.into_iter().map(|what| (what, why.to_owned())).collect()
 }
 
@@ -71,7 +71,7 @@ impl Listener {
         for name in ["schema_version", "prd_slug", "project_path", "worktree_dir", "tasks_path"] {
             let said = found.get(name);
             if said.is_some() && said != shown.get(name) {
-                self.nonsense(None, format!("`{name}` changed"), "this is not changed here");
+                self.nonsense(None, format!("`{name}` changed"), "this cannot be changed here");
             }
         }
         self.status(shown, found);
@@ -98,7 +98,7 @@ impl Listener {
             }
             // Derived: it says so by itself when it is so, and is refused if it cannot be.
             Some(_) => {}
-            None => self.nonsense(None, format!("`status` is {after}"), "this is no status of a run"),
+            None => self.nonsense(None, format!("`status` is {after}"), "this is not a status of a run"),
         }
     }
 
@@ -118,7 +118,7 @@ impl Listener {
         ] {
             let (was, is) = (before.get(name), after.get(name));
             if is.is_some() && is != was && !(is == Some(&Value::Null) && was.is_none()) {
-                let why = "it is given when the run is started";
+                let why = "it is set when the run starts";
                 self.nonsense(None, format!("`options.{name}` changed"), why);
             }
         }
@@ -129,7 +129,7 @@ impl Listener {
         let before = shown["tasks"].as_object().unwrap_or(&none);
         let after = found["tasks"].as_object().unwrap_or(&none);
         if after.is_empty() && !before.is_empty() {
-            return self.nonsense(None, "`tasks` is gone".to_owned(), "tasks are the plan's");
+            return self.nonsense(None, "`tasks` was removed".to_owned(), "only the plan defines tasks");
         }
         for (name, before) in before {
             let Ok(id) = TaskId::new(name) else { continue };
@@ -137,7 +137,7 @@ impl Listener {
                 Some(after) if after == before => {}
                 Some(after) if after.is_object() => self.task(&Pair { id, before, after }),
                 Some(_) => self.nonsense(Some(&id), format!("{id} changed"), "a task must be an object"),
-                None => self.nonsense(Some(&id), format!("{id} is gone"), "tasks are the plan's"),
+                None => self.nonsense(Some(&id), format!("{id} was removed"), "only the plan defines tasks"),
             }
         }
         for name in after.keys().filter(|name| !before.contains_key(*name)) {
@@ -156,7 +156,7 @@ impl Listener {
             return self.nonsense(
                 Some(id),
                 format!("the status of {id} is {said}"),
-                "this is no status of a task",
+                "this is not a status of a task",
             );
         };
         let before =
@@ -166,8 +166,8 @@ impl Listener {
             let advice = Some(report.feedback.clone()).filter(|text| !text.is_empty());
             reason.clone().or(advice).unwrap_or_else(|| format!("{otherwise} in {FILE}"))
         };
-        let failed = || What::Failed { reason: cause("said to have failed"), report: report.clone() };
-        let blocked = || What::Blocked { reason: cause("said to be blocked"), report: report.clone() };
+        let failed = || What::Failed { reason: cause("marked as failed"), report: report.clone() };
+        let blocked = || What::Blocked { reason: cause("marked as blocked"), report: report.clone() };
         use TaskStatus::{Abandoned, Completed, Failed, InProgress, Merging, Pending, Verified, Verifying};
         let done = |status| match status {
             Verifying => 1,
@@ -195,7 +195,7 @@ impl Listener {
             }
             (_, Failed) if defect => Some(blocked()),
             (_, Failed) => Some(failed()),
-            (_, Abandoned) => Some(What::Abandon { reason: cause("given up") }),
+            (_, Abandoned) => Some(What::Abandon { reason: cause("abandoned") }),
             (_, Pending) => None,
         };
         let told = matches!(
@@ -207,7 +207,7 @@ impl Listener {
             self.nonsense(
                 Some(id),
                 what,
-                "attempts are counted; 0 resets the task, `piton raise` allows more",
+                "Piton counts attempts; 0 resets the task, `piton raise` allows more",
             );
         }
         let reset = matches!(wish, Some(What::Reset));
@@ -270,7 +270,7 @@ impl Listener {
             let before = pair.before[name].as_array().map(Vec::as_slice).unwrap_or_default();
             if before.iter().any(|old| !after.iter().any(|new| same(old, new))) {
                 let what = format!("`{name}` of {} lost an entry", pair.id);
-                self.nonsense(Some(&pair.id), what, "what is recorded stays");
+                self.nonsense(Some(&pair.id), what, "recorded entries cannot be removed");
             }
         }
     }
@@ -326,7 +326,7 @@ impl Listener {
             (Some(ContextStatus::Pending | ContextStatus::InProgress), _) => {}
             (None, _) => {
                 let what = format!("the status of `context_update` is {said}");
-                self.nonsense(None, what, "this is no status of an update");
+                self.nonsense(None, what, "this is not a status of an update");
             }
         }
     }

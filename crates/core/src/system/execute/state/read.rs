@@ -174,7 +174,7 @@ impl Reader {
         match major {
             "1" | "2" | "3" => {}
             _ => self.problems.push(
-                Diagnostic::error(node.at.clone(), format!("the version {version:?} is not known"))
+                Diagnostic::error(node.at.clone(), format!("the version {version:?} is unknown"))
                     .label("1, 2 and 3 are"),
             ),
         }
@@ -226,7 +226,7 @@ impl Reader {
             };
             let Some(task) = self.task(node, &key, later) else { continue };
             if state.tasks.insert(id.clone(), task).is_some() {
-                self.warn(node, format!("{id} is there twice"), "the last one counts");
+                self.warn(node, format!("{id} appears twice"), "the last one is used");
             }
         }
     }
@@ -267,7 +267,7 @@ impl Reader {
             self.warn(node, format!("{key} was completed before it began"), "the times are kept");
         }
         if task.attempts > 5 {
-            let message = format!("{key} had {} attempts; there are 5", task.attempts);
+            let message = format!("{key} had {} attempts; the limit is 5", task.attempts);
             self.warn(node, message, "all of them count");
         }
         if task.attempts == 0 && !matches!(task.status, TaskStatus::Pending | TaskStatus::Completed) {
@@ -311,7 +311,7 @@ impl Reader {
                         at: self.time(fields, "created_at"),
                     });
                 }
-                _ => self.warn(node, "this is no commit", "left out"),
+                _ => self.warn(node, "this is not a commit", "left out"),
             }
         }
         commits
@@ -332,7 +332,7 @@ impl Reader {
                     details: self.words(fields, "details").unwrap_or_default(),
                     at: self.time(fields, "timestamp"),
                 }),
-                _ => self.warn(node, "this is no error", "left out"),
+                _ => self.warn(node, "this is not an error", "left out"),
             }
         }
         errors
@@ -347,7 +347,7 @@ impl Reader {
                     attempt: self.count(fields, "attempt").unwrap_or(2),
                     feedback: self.words(fields, "feedback").unwrap_or_default(),
                 }),
-                _ => self.warn(node, "this is no feedback", "left out"),
+                _ => self.warn(node, "this is not feedback", "left out"),
             }
         }
         told
@@ -358,7 +358,7 @@ impl Reader {
         let word = self.words(fields, "status")?;
         let status = ContextStatus::exact(&word);
         if let (None, Some(node)) = (status, get(fields, "status")) {
-            self.warn(node, format!("{word:?} is no status of an update"), "read as not done");
+            self.warn(node, format!("{word:?} is not a status of an update"), "read as not done");
         }
         let mut names = |name: &str| {
             let texts = self.list(fields, name).iter();
@@ -385,7 +385,7 @@ impl Reader {
             let number = state.tasks.values().filter(|task| task.status == word).count();
             if items.len() != number {
                 let message = format!("`{}` lists {} tasks; {number} are", word.word(), items.len());
-                self.warn(node, message, "counted anew");
+                self.warn(node, message, "counted again");
             }
             for item in items {
                 if let Kind::Text(name) = &item.kind
@@ -417,7 +417,7 @@ impl Reader {
                     self.warn(
                         node,
                         format!("`{name}` is {number}; counted, it is {counted}"),
-                        "counted anew",
+                        "counted again",
                     );
                 }
             }

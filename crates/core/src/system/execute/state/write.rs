@@ -442,7 +442,7 @@ fn not_taken(refused: &Refused, attempt: u32) -> ErrorEntry {
         attempt,
         kind: NOT_TAKEN.to_owned(),
         step: None,
-        message: format!("not taken from {}: {}: {}", refused.file, refused.edit, refused.reason),
+        message: format!("rejected an edit of {}: {}: {}", refused.file, refused.edit, refused.reason),
         details: String::new(),
         timestamp: Some(Time(refused.at)),
     }

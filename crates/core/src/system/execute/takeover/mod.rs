@@ -102,7 +102,7 @@ impl Judged {
     }
 
     fn nothing() -> Judged {
-        let why = "nothing is known of it".to_owned();
+        let why = "nothing is recorded about it".to_owned();
         Judged { past: None, why, corrected: false, worktree: None }
     }
 }
@@ -172,7 +172,7 @@ impl Judge<'_> {
         }
         if self.state.no_commits && task.commits.is_empty() {
             let past = past(task, Status::Completed, spent_before(task));
-            let why = "it was done without commits, so there is only its word";
+            let why = "it was done without commits, so only the state file says so";
             return Judged::as_claimed(Past { proof: Some(Proof::Reported), ..past }, why);
         }
         // Whether it failed or was lost, it has to be done again, under the same number.
@@ -201,7 +201,7 @@ impl Judge<'_> {
         let owner = |place: InTarget| history.other_owner(place, &spec.id).map_or("another", TaskId::as_str);
         let mut doubt = match (&recorded, task.commits.last()) {
             (Recorded::Shared(place), _) => {
-                format!("its commit {} is {}'s as well", self.name(*place), owner(*place))
+                format!("its commit {} also belongs to {}", self.name(*place), owner(*place))
             }
             (Recorded::InTarget(place), _) if of_another => {
                 format!("its commit {} landed another task under this id", self.name(*place))
@@ -211,7 +211,7 @@ impl Judge<'_> {
         };
         let found = match (history.last_word(&own), in_target, &recorded) {
             (Some(LastWord::TakenBack(by)), ..) => {
-                return Err(format!("{} took back what it had done", self.name(by)));
+                return Err(format!("{} reverted its work", self.name(by)));
             }
             (Some(LastWord::Landed(_)), Some(place), _) => {
                 Some((place, format!("its commit {} is part of the target", self.name(place))))
@@ -228,7 +228,7 @@ impl Judge<'_> {
                 }
                 StandIn::Holds(place) => {
                     // It is others' work as well.
-                    let why = format!("{doubt}, but {} there holds it, with other work", self.name(place));
+                    let why = format!("{doubt}, but {} there contains it, with other work", self.name(place));
                     return Ok((history.commit(place).id.clone(), why));
                 }
                 StandIn::OfAnother(place) => {
@@ -276,7 +276,7 @@ impl Judge<'_> {
         match task.status {
             Abandoned => {
                 let spent = task.attempts.max(spec.attempts);
-                Judged::as_claimed(past(task, Status::Abandoned, spent), "it was given up")
+                Judged::as_claimed(past(task, Status::Abandoned, spent), "it was abandoned")
             }
             Failed if task.attempts >= spec.attempts => {
                 let why = format!("{} of {} attempts are spent", task.attempts, spec.attempts);
@@ -298,7 +298,7 @@ impl Judge<'_> {
             InProgress | Verifying | Verified | Merging => match self.left(&spec.id, task) {
                 Ok(left) => goes_on(task, &left),
                 Err(gone) => {
-                    let why = format!("{gone}, so it begins again under the same number");
+                    let why = format!("{gone}, so the same attempt starts again");
                     Judged::corrected(past(task, Status::Pending, spent_before(task)), why)
                 }
             },
@@ -336,8 +336,8 @@ impl Judge<'_> {
     /// What is in the worktree of a task: nothing to go on with, or no such worktree.
     fn in_worktree(&self, id: &TaskId) -> Result<Option<Remains>, String> {
         match self.worktrees.get(id).unwrap_or(&Worktree::Gone) {
-            Worktree::Gone => Err("its worktree is gone".to_owned()),
-            Worktree::Taken => Err("its worktree is another run's".to_owned()),
+            Worktree::Gone => Err("its worktree no longer exists".to_owned()),
+            Worktree::Taken => Err("its worktree belongs to another run".to_owned()),
             Worktree::Elsewhere { named, dir } => Err(format!("its worktree {named} is not in {dir}")),
             Worktree::There { path, tip, is_clean } => {
                 let left = tip.as_ref().and_then(|tip| Remains::new(tip, "in its worktree".to_owned()));
@@ -362,9 +362,9 @@ fn goes_on(task: &ForeignTask, left: &Remains) -> Judged {
         modified: Vec::new(),
     });
     let why = match (recheck, left.has_commits()) {
-        (true, _) => format!("its work is {}: only its checks are run again", left.place),
-        (false, true) => "its worktree is there, with commits: the same attempt goes on".to_owned(),
-        (false, false) => "its worktree is there: the same attempt goes on in it".to_owned(),
+        (true, _) => format!("its work is {}: only its checks run again", left.place),
+        (false, true) => "its worktree exists, with commits: the same attempt continues".to_owned(),
+        (false, false) => "its worktree exists: the same attempt continues in it".to_owned(),
     };
     let past = past(task, Status::Pending, spent_before(task));
     let past = Past { base: Some(left.base.clone()), work, recheck, ..past };

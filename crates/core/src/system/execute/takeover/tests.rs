@@ -92,9 +92,9 @@ fn what_was_taken_back_or_is_somebody_elses_as_well_proves_nothing() {
         ("T3", told(Completed, 1, &[2])),
     ]);
     insta::assert_snapshot!(judged(&left, evidence(&["back", "two", "one"], &[(3, 1)])), @r"
-    T1! pending after 0: 0000000000 took back what it had done
-    T2! pending after 0: its commit 0000000000 is T3's as well
-    T3! pending after 0: its commit 0000000000 is T2's as well
+    T1! pending after 0: 0000000000 reverted its work
+    T2! pending after 0: its commit 0000000000 also belongs to T3
+    T3! pending after 0: its commit 0000000000 also belongs to T2
     ");
 }
 
@@ -105,12 +105,12 @@ fn attempts_that_were_spent_stay_spent() {
     insta::assert_snapshot!(judged(&left(&states), evidence(&["a"], &[])), @r"
     T1 failed after 2: attempt 2 failed; the next prompt says why
     T2! abandoned after 3: 3 of 3 attempts are spent
-    T3! pending after 1: its worktree is gone, so it begins again under the same number
+    T3! pending after 1: its worktree no longer exists, so the same attempt starts again
     ");
     let states =
         [("T1", told(Abandoned, 1, &[])), ("T2", told(Failed, 0, &[])), ("T3", told(Pending, 2, &[]))];
     insta::assert_snapshot!(judged(&left(&states), evidence(&["a"], &[])), @r"
-    T1 abandoned after 3: it was given up
+    T1 abandoned after 3: it was abandoned
     T2 failed after 1: attempt 1 failed; the next prompt says why
     T3 pending after 1: it waits
     ");
@@ -127,17 +127,17 @@ fn work_goes_on_where_it_lies() {
     evidence.worktrees =
         [there("T1", true), there("T2", false), (id("T3"), Worktree::Taken)].into_iter().collect();
     insta::assert_snapshot!(judged(&left(&states), evidence.clone()), @r"
-    T1 pending after 0: its work is in its worktree: only its checks are run again
-    T2 pending after 0: its worktree is there, with commits: the same attempt goes on
-    T3! pending after 0: its worktree is another run's, so it begins again under the same number
+    T1 pending after 0: its work is in its worktree: only its checks run again
+    T2 pending after 0: its worktree exists, with commits: the same attempt continues
+    T3! pending after 0: its worktree belongs to another run, so the same attempt starts again
     ");
     evidence.worktrees.clear();
     evidence.branches.insert(id("T1"), Branch { name: "worktree-T1".to_owned(), tip: tip(50, 1) });
     evidence.branches.insert(id("T2"), Branch { name: "worktree-T2".to_owned(), tip: tip(1, 1) });
     insta::assert_snapshot!(judged(&left(&states), evidence), @r"
-    T1 pending after 0: its work is on worktree-T1: only its checks are run again
-    T2! pending after 0: nothing is on worktree-T2, so it begins again under the same number
-    T3! pending after 0: its worktree is gone, so it begins again under the same number
+    T1 pending after 0: its work is on worktree-T1: only its checks run again
+    T2! pending after 0: nothing is on worktree-T2, so the same attempt starts again
+    T3! pending after 0: its worktree no longer exists, so the same attempt starts again
     ");
 }
 

@@ -49,7 +49,7 @@ pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle, issue: 
         let mut task = read.task.clone();
         if let Some(id) = task.take_if(|id| !matches!(state.task(id), Ok(Some(_)))) {
             let message = format!("there is no task {id} in the plan");
-            settled.problems.push(Diagnostic::warning(span.clone(), message).label("kept, as about no task"));
+            settled.problems.push(Diagnostic::warning(span.clone(), message).label("kept without a task"));
         }
         settled.heard.push(Section { task, text: read.text.clone() });
     }

@@ -73,7 +73,7 @@ impl<'a> Fallback<'a> {
         let Fallback { task, story, completed } = self;
         let status = if *completed { "✅ Completed" } else { "❌ Failed" };
         let mut text = format!(
-            "## Task {}: {}\n\n**Status**: {status}\n**Time**: {}\n\n### What I Did\n{}\n\n{GENERATED}: nobody wrote one)*\n",
+            "## Task {}: {}\n\n**Status**: {status}\n**Time**: {}\n\n### What I Did\n{}\n\n{GENERATED}: the agent did not write one)*\n",
             task.id,
             line(&story.title),
             self.time(),
@@ -133,7 +133,7 @@ impl<'a> Fallback<'a> {
         let note = self.note().map(|(did, _)| did).or_else(|| self.told()).map(prose);
         let mut parts = Vec::new();
         if self.completed {
-            parts.push(note.unwrap_or_else(|| "Nobody told what was done.".to_owned()));
+            parts.push(note.unwrap_or_else(|| "What was done is not recorded.".to_owned()));
             let passed = self.story.checked.iter().filter(|(_, passed)| *passed);
             let checks: Vec<String> = passed.map(|(command, _)| format!("`{}`", line(command))).collect();
             if !checks.is_empty() {
@@ -142,11 +142,11 @@ impl<'a> Fallback<'a> {
         } else {
             parts.extend(note);
             let why = notes(TaskWord::Failed, self.story);
-            let why = if why.is_empty() { "nobody told why".to_owned() } else { why };
+            let why = if why.is_empty() { "no reason was recorded".to_owned() } else { why };
             parts.push(prose(&match self.task.outcome() {
                 Status::Skipped => why,
                 Status::Blocked => format!("It needs a person: {why}"),
-                _ => format!("It was given up {}: {why}", after_attempts(self.task.spent)),
+                _ => format!("It was abandoned {}: {why}", after_attempts(self.task.spent)),
             }));
             let step = self.story.failures.last().and_then(|failure| failure.step.as_ref());
             parts.extend(step.map(|step| format!("The check that did not pass: `{}`", line(step))));

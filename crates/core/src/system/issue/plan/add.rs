@@ -16,7 +16,7 @@ pub fn add(folder: &Folder, task: &Addition) -> Result<Option<(String, Vec<u8>)>
     let (name, bytes) = list.ok_or_else(|| refused("the plan has no list of tasks", None))?;
     if task.checks.is_some() {
         let hint = "in `piton.toml`: `[defaults]` with `checks = [\"make test\"]`".to_owned();
-        return Err(refused("what checks the tasks of an issue is said for all of them", Some(hint)));
+        return Err(refused("the checks of an issue are the same for all its tasks", Some(hint)));
     }
     if task.layer.is_some() {
         let hint = "--after ID puts it behind that task".to_owned();
@@ -39,7 +39,7 @@ pub fn add(folder: &Folder, task: &Addition) -> Result<Option<(String, Vec<u8>)>
     let block = if crlf { block.replace('\n', "\r\n") } else { block };
     match checklist::replace(bytes, &text, &[(end..end, block)]) {
         Some(new) => Ok(Some((name.to_owned(), new))),
-        None => Err(refused(format!("`{name}` is not UTF-8, and is not written"), None)),
+        None => Err(refused(format!("`{name}` is not UTF-8, so Piton does not change it"), None)),
     }
 }
 
@@ -52,7 +52,7 @@ fn place(list: &Checklist, outline: &Outline, task: &Addition) -> Result<(usize,
     let parent = task.id.as_str().rmatch_indices('.').find_map(|(at, _)| of(&task.id.as_str()[..at]));
     let sibling = |parent| nodes.iter().rposition(|node| node.parent == parent && node.role != Role::Step);
     let beside = waits_for.or_else(|| sibling(Some(parent?))).or_else(|| sibling(None));
-    let beside = beside.ok_or_else(|| refused("the list has no task to stand beside", None))?;
+    let beside = beside.ok_or_else(|| refused("the list has no task to put it next to", None))?;
     if !matches!(list.lines[nodes[beside].line - 1].kind, Kind::Item(_)) {
         let hint = format!("add a heading `### {}: {}` with boxes below it", task.id, task.title.trim());
         return Err(refused("the tasks of this list are headings", Some(hint)));

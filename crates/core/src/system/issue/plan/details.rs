@@ -89,8 +89,8 @@ impl Details {
             Field::Status => {
                 self.status = Word::read(value);
                 if self.status.is_none() && !is_none(value) {
-                    let message = format!("`{}` is no status that is known", cut(value));
-                    let label = "pending, in_progress, completed, blocked or failed; not done as it stands";
+                    let message = format!("`{}` is not a known status", cut(value));
+                    let label = "use pending, in_progress, completed, blocked or failed; read as not done";
                     found.push(Diagnostic::warning(at, message).label(label));
                     self.status = Some(Word::Pending);
                 }

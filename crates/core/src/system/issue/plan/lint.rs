@@ -13,7 +13,7 @@ pub fn lint(read: &IssueReading) -> Vec<Problem> {
     let rows = &read.coverage.rows;
     let mut problems = Vec::new();
     for row in rows.iter().filter(|row| row.tasks.is_empty()) {
-        let message = format!("no task is for requirement {}", row.key);
+        let message = format!("no task covers requirement {}", row.key);
         let label = format!("refer to it below one, like `_Requirements: {}_`", row.key);
         let diagnostic = Diagnostic::warning(row.at.clone(), message).label(label);
         problems.push(Problem { file: REQUIREMENTS.to_owned(), diagnostic });
@@ -24,8 +24,8 @@ pub fn lint(read: &IssueReading) -> Vec<Problem> {
         let looks_on = node.title.to_lowercase().contains("checkpoint")
             || read.reading.before.get(&node.id).is_some_and(|before| before.is_branch);
         if !looks_on {
-            let message = format!("`{}` is for no requirement", node.id);
-            let label = "say which, or that there is none";
+            let message = format!("`{}` does not cover a requirement", node.id);
+            let label = "name the requirement that it covers";
             let diagnostic = Diagnostic::warning(node.text.clone(), message).label(label);
             problems.push(Problem { file: read.list.to_owned(), diagnostic });
         }

@@ -57,8 +57,8 @@ impl Needs<'_, '_> {
             specs[position].depends_on = waits_for.into_iter().map(|other| specs[other].id.clone()).collect();
         }
         if edges == 0 {
-            let told = Diagnostic::error(0..0, "the tasks of this plan wait for each other too often");
-            self.found.push(told.label("their order says as much"));
+            let told = Diagnostic::error(0..0, "the tasks of this plan have too many dependencies");
+            self.found.push(told.label("their order is enough"));
         }
     }
 
@@ -83,7 +83,7 @@ impl Needs<'_, '_> {
             let near = nearest(&cut(need), specs.iter().take(1000).map(|spec| spec.id.as_str()));
             let label =
                 near.map_or("no task has this number".to_owned(), |near| format!("did you mean `{near}`?"));
-            let message = format!("`{id}` waits for `{}`, which is not there", cut(need));
+            let message = format!("`{id}` waits for `{}`, which does not exist", cut(need));
             self.found.push(Diagnostic::error(at.clone(), message).label(label));
         }
         node

@@ -134,10 +134,10 @@ fn checks(read: &IssueReading, plan: &Plan, lines: &mut Vec<Line>) {
     let usual = plan.tasks.iter().filter(|task| !task.may_change_nothing).map(|task| &task.checks).next();
     if read.detected.is_empty() {
         for check in usual.into_iter().flatten() {
-            lines.push(Line::plain(format!("  {}  ", check.run)).dim("said in piton.toml"));
+            lines.push(Line::plain(format!("  {}  ", check.run)).dim("set in piton.toml"));
         }
         if usual.is_none_or(Vec::is_empty) {
-            lines.push(Line::plain("  none: what the agent says is believed"));
+            lines.push(Line::plain("  none: Piton trusts what the agent reports"));
         }
     }
     for task in plan.tasks.iter().filter(|task| task.may_change_nothing) {

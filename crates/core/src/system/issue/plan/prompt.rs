@@ -54,11 +54,7 @@ pub(super) fn prompt(about: &About<'_>, retold: &mut usize) -> String {
 /// Where an agent looks before it begins: the same for all tasks of a plan.
 pub(super) fn bearings(place: &str, has_requirements: bool) -> String {
     let mut text = format!(
-        "\n\n## Get your bearings first\n\n\
-        Tasks of this plan are done one after the other, each by somebody new. Look at what is there:\n\n\
-        - `piton orient` tells what earlier tasks made, which patterns they set and what they left for you;\n\
-        - `{place}/execution-state.json` and `{place}/journal.md` hold the same, with the decisions behind it;\n\
-        - `git log` and `git diff` show what has changed since the work on this issue began."
+        "\n\n## Get your bearings first\n\nTasks of this plan are done one after the other, each by a new agent. Look at what is there:\n\n- `piton orient` shows what earlier tasks made, which patterns they set and what they left for you;\n- `{place}/execution-state.json` and `{place}/journal.md` hold the same, with the decisions behind it;\n- `git log` and `git diff` show what has changed since the work on this issue began."
     );
     if has_requirements {
         text += &format!("\n\nRead `{place}/{REQUIREMENTS}` and `{place}/{DESIGN}` where you need more.");
@@ -78,8 +74,7 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
 /// For the last task, which gets an agent only if its checks fail.
 pub(super) fn validation(issue: &Issue) -> String {
     format!(
-        "All tasks of {} are done, and the project's own checks do not all pass. Find out why and mend it, in the code \
-         rather than in the checks, without taking back what the tasks have done.\n",
+        "All tasks of {} are done, but some of the project's own checks fail. Find out why and fix it, in the code rather than in the checks, without undoing what the tasks have done.\n",
         if issue.title.is_empty() { "this plan" } else { &issue.title }
     )
 }

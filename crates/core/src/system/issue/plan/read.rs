@@ -178,8 +178,8 @@ impl Reader<'_> {
             return LISTS[0];
         };
         if let Some(other) = there.next() {
-            let message = format!("`{list}` is read, and not this file");
-            self.push(other, Diagnostic::warning(0..0, message).label("tasks in here are nobody's"));
+            let message = format!("`{list}` is read instead of this file");
+            self.push(other, Diagnostic::warning(0..0, message).label("tasks in this file are ignored"));
         }
         if let Some(bytes) = folder.files.get(list) {
             self.decode(list, bytes);
@@ -192,9 +192,9 @@ impl Reader<'_> {
         if let Some(bytes) = folder.files.get(REQUIREMENTS) {
             requirements = Requirements::read(self.decode(REQUIREMENTS, bytes));
         } else if list == LISTS[0] {
-            let diagnostic = Diagnostic::warning(0..0, format!("there is no `{REQUIREMENTS}`"));
+            let diagnostic = Diagnostic::warning(0..0, format!("`{REQUIREMENTS}` does not exist"));
             let mut found = Found::new(self.given.strict);
-            found.forgive(diagnostic.label("what tasks refer to is not known"));
+            found.forgive(diagnostic.label("the requirements that tasks refer to are unknown"));
             self.keep(REQUIREMENTS, found);
         }
         if let Some(bytes) = folder.files.get(DESIGN) {
@@ -225,8 +225,8 @@ impl Reader<'_> {
             if let (Some(said), Some(number)) = (said, number)
                 && said != number
             {
-                let message = format!("this is about issue {said}, and the folder about {number}");
-                found.push(Diagnostic::warning(at.clone(), message).label("the folder counts"));
+                let message = format!("this is about issue {said}, but the folder is about {number}");
+                found.push(Diagnostic::warning(at.clone(), message).label("the folder decides"));
             }
             issue.number = number.or(said);
             issue.title = title;
@@ -249,7 +249,7 @@ impl Reader<'_> {
             problem.file == list && problem.diagnostic.severity == crate::diagnostic::Severity::Error
         });
         if tasks.is_empty() && !refused {
-            let message = "a plan without tasks is never complete";
+            let message = "the plan has no tasks";
             let label = "no task in this file, like `- [ ] 1. Name`";
             found.push(Diagnostic::error(0..0, message).label(label));
         }
@@ -263,9 +263,8 @@ impl Reader<'_> {
         }
         let message =
             format!("nothing checks the tasks of `{list}`, and no checks were found in the project");
-        let help = "name some in `piton.toml`: `[defaults]` with `checks = [\"make test\"]`; or say `checks = []` there \
-                    if what agents say is to be believed";
-        found.push(Diagnostic::error(0..0, message).label("nobody could say when one is done").help(help));
+        let help = "add some in `piton.toml`: `[defaults]` with `checks = [\"make test\"]`; or set `checks = []` there to trust what agents report";
+        found.push(Diagnostic::error(0..0, message).label("nothing would prove a task done").help(help));
     }
 }
 
@@ -419,8 +418,8 @@ impl Maker<'_, '_> {
 
     fn title(&mut self, node: &Node) -> String {
         if node.title.is_empty() {
-            let told = Diagnostic::warning(node.text.clone(), format!("the task `{}` says nothing", node.id));
-            self.found.push(told.label("say what is to be done"));
+            let told = Diagnostic::warning(node.text.clone(), format!("the task `{}` has no text", node.id));
+            self.found.push(told.label("say what to do"));
             return format!("Task {}", node.id);
         }
         node.title.clone()
@@ -456,9 +455,9 @@ impl Maker<'_, '_> {
             rows.extend(named);
             // Without requirements nothing can be found, which has been told.
             for part in unknown.into_iter().filter(|_| self.has_requirements) {
-                let message = format!("`{}` is in no requirement", cut(part));
+                let message = format!("no requirement contains `{}`", cut(part));
                 let told = Diagnostic::warning(at.clone(), message);
-                self.found.push(told.label("neither a number nor a heading there"));
+                self.found.push(told.label("it is neither a number nor a heading there"));
             }
         }
         rows
@@ -470,7 +469,7 @@ impl Maker<'_, '_> {
         if left == 0 && self.links > 0 {
             let told =
                 Diagnostic::warning(0..0, format!("tasks refer to requirements more than {LINKS} times"));
-            self.found.push(told.label("from some task on, references are not looked at"));
+            self.found.push(told.label("the references after this one are ignored"));
         }
         self.links = left;
         let mut criteria = Vec::new();
@@ -496,7 +495,7 @@ impl Maker<'_, '_> {
             if removes_git(&said.value) {
                 let message = "this command would remove `.git`";
                 let told = Diagnostic::error(said.at.clone(), message);
-                self.found.push(told.label("a task never takes its repository away"));
+                self.found.push(told.label("a task must not remove its repository"));
                 continue;
             }
             let run = Argv::parse(&said.value);

@@ -41,7 +41,7 @@ Say here what is wanted, and for whom.
 
 ### Requirement 2: Be found
 
-**User Story:** As somebody new, I want to read how it is called, so that I need not ask.
+**User Story:** As a new user, I want to read how it is called, so that I need not ask.
 
 #### Acceptance Criteria
 

@@ -54,7 +54,7 @@ impl Listener {
         for name in ["number", "title", "branch"] {
             let (before, after) = (&shown["issue"][name], &found["issue"][name]);
             if !after.is_null() && plain(after) != plain(before) {
-                self.nonsense(None, format!("`issue.{name}` changed"), "this is not changed here");
+                self.nonsense(None, format!("`issue.{name}` changed"), "this cannot be changed here");
             }
         }
     }
@@ -67,7 +67,7 @@ impl Listener {
             Value::Array(tasks) if !tasks.is_empty() => tasks,
             Value::Array(_) | Value::Null => {
                 if !before.is_empty() {
-                    self.nonsense(None, "`tasks` is gone".to_owned(), "tasks are the plan's");
+                    self.nonsense(None, "`tasks` was removed".to_owned(), "only the plan defines tasks");
                 }
                 return before.clone();
             }
@@ -86,10 +86,10 @@ impl Listener {
             let mut places = (0..ids.len()).filter(|&at| ids[at].as_ref() == Some(&id));
             let (first, last) = (places.next(), places.next_back());
             if last.is_some() {
-                self.nonsense(Some(&id), format!("{id} is there twice"), "the last one counts");
+                self.nonsense(Some(&id), format!("{id} appears twice"), "the last one is used");
             }
             let Some(task) = last.or(first).map(|at| &after[at]) else {
-                self.nonsense(Some(&id), format!("{id} is gone"), "tasks are the plan's");
+                self.nonsense(Some(&id), format!("{id} was removed"), "only the plan defines tasks");
                 kept.push(entry.clone());
                 continue;
             };
@@ -116,14 +116,14 @@ impl Listener {
         let id = &pair.id;
         let said = pair.after.get("description");
         if said.is_some_and(|said| !said.is_null() && *said != pair.before["description"]) {
-            self.nonsense(Some(id), format!("the description of {id} changed"), "it is the plan's");
+            self.nonsense(Some(id), format!("the description of {id} changed"), "only the plan defines it");
         }
         let Some(report) = self.report(pair) else { return };
         let said = pair.after.get("status").unwrap_or(&pair.before["status"]);
         let Some((word, meant)) = said.as_str().and_then(|word| Some((word, TaskWord::meant(word)?.word)))
         else {
             let what = format!("the status of {id} is {said}");
-            return self.nonsense(Some(id), what, "this is no status of a task");
+            return self.nonsense(Some(id), what, "this is not a status of a task");
         };
         let before = pair.before["status"].as_str().and_then(TaskWord::exact).unwrap_or(TaskWord::Pending);
         let cause = |otherwise: &str| match report.note.as_str() {
@@ -137,17 +137,15 @@ impl Listener {
             _ if pair.before["status"] == *said => None,
             _ if foreign == "skipped" => Some(What::Skip),
             _ if foreign == "blocked" => {
-                Some(What::Blocked { reason: cause("said to be blocked"), report: report.clone() })
+                Some(What::Blocked { reason: cause("marked as blocked"), report: report.clone() })
             }
-            _ if given_up => Some(What::Abandon { reason: cause("given up") }),
+            _ if given_up => Some(What::Abandon { reason: cause("abandoned") }),
             (before, after) if before == after => None,
             (_, Pending) => Some(What::Reset),
             (Failed, InProgress) => Some(What::Retry { start: true }),
             (_, InProgress) => Some(What::Start),
             (_, Completed) => Some(What::ReportDone { report: report.clone() }),
-            (_, Failed) => {
-                Some(What::Failed { reason: cause("said to have failed"), report: report.clone() })
-            }
+            (_, Failed) => Some(What::Failed { reason: cause("marked as failed"), report: report.clone() }),
         };
         let tells = !matches!(
             wish,

@@ -154,7 +154,7 @@ fn tasks(reader: &mut Reader, root: Fields, state: &mut ForeignState) {
             }
         }
         if state.tasks.insert(id.clone(), task).is_some() {
-            reader.warn(node, format!("{id} is there twice"), "the last one counts");
+            reader.warn(node, format!("{id} appears twice"), "the last one is used");
         }
     }
 }

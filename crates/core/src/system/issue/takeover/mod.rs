@@ -57,10 +57,10 @@ impl Left<'_> {
             ..Past::plain(Status::Completed)
         };
         let (past, why) = match missing {
-            Some(file) => (None, format!("it is called done, but {file} is not there")),
+            Some(file) => (None, format!("it is marked done, but {file} does not exist")),
             None if claimed => (Some(done(told)), "the state file says so".to_owned()),
             None if ticked => (Some(done(told)), format!("{} says so", self.list)),
-            None => (None, "nobody says that it is done".to_owned()),
+            None => (None, "nothing marks it as done".to_owned()),
         };
         let claimed = told.map(|told| told.status.word());
         Belief { task: id.clone(), claimed, corrected: missing.is_some(), past, why, worktree: None }
@@ -84,7 +84,7 @@ impl Legacy for Left<'_> {
         let mut done = 0;
         for spec in judged(specs) {
             let missing = evidence.missing.get(&spec.id);
-            taken.lines.extend(missing.map(|file| takeover::not_there(&spec.id, file, "is not there")));
+            taken.lines.extend(missing.map(|file| takeover::not_there(&spec.id, file, "does not exist")));
             let belief = self.belief(spec, missing);
             let before = self.before.get(&spec.id);
             let is_ours = before.is_some_and(|before| before.is_branch && !before.mark.is_done());
@@ -99,7 +99,7 @@ impl Legacy for Left<'_> {
         }
         let state = &self.state;
         if state.created_at.max(state.updated_at).is_some_and(|at| at > evidence.now) {
-            taken.say(format!("warning: {FILE} tells of a time that is still to come"));
+            taken.say(format!("warning: {FILE} contains a time in the future"));
         }
         // The numbers of headings are no tasks where what is below them is.
         let is_heading = |id: &TaskId| {

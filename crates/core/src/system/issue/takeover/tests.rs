@@ -44,11 +44,17 @@ fn ticks_and_claims_count_if_their_files_are_there() {
     assert!(here.contains("The branch `issue-7` was there, at 0000000000."), "{here}");
     assert!(here.starts_with("1 completed by tasks.md\n"), "{here}");
     assert!(here.contains("2 completed by execution-state.json\n3 completed by tasks.md\n"), "{here}");
-    assert!(here.ends_with("Say(\"2 tasks done before, by the list or the state file\")\n"), "{here}");
+    assert!(
+        here.ends_with("Say(\"2 tasks already done, according to the list or the state file\")\n"),
+        "{here}"
+    );
     let missing = judged(&evidence(&["2", "3"], Onto::Missing));
     assert!(missing.contains("Piton made the branch `issue-7`."), "{missing}");
     assert!(!missing.contains("2 completed") && !missing.contains("3 completed"), "{missing}");
-    assert!(missing.contains("2 is called done, but src/a.rs is not there: it is to be done"), "{missing}");
+    assert!(
+        missing.contains("2 is marked done, but src/a.rs does not exist: it is still to be done"),
+        "{missing}"
+    );
     let questions = left.questions(&specs);
     assert_eq!(questions.files.onto.as_deref(), Some("issue-7"));
     assert_eq!(questions.files.of.keys().collect::<Vec<_>>(), [&id("2")], "nobody says what the others made");

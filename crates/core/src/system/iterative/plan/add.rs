@@ -31,7 +31,7 @@ pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(Stri
         return if known.title == title { Ok(None) } else { Err(task.taken()) };
     }
     let last = outline.nodes.iter().rposition(|node| node.parent.is_none() && node.place.is_some());
-    let last = last.ok_or_else(|| refused("the list has no unit to stand behind", None))?;
+    let last = last.ok_or_else(|| refused("the list has no unit to put it after", None))?;
     let end = end_of(&list, &outline, last);
     let line = &text[list.lines[outline.nodes[last].line - 1].at.clone()];
     let indent = &line[..line.len() - line.trim_start().len()];
@@ -51,7 +51,7 @@ pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(Stri
     let block = if crlf { block.replace('\n', "\r\n") } else { block };
     match checklist::replace(bytes, &text, &[(end..end, block)]) {
         Some(new) => Ok(Some((name.to_owned(), new))),
-        None => Err(refused(format!("`{name}` is not UTF-8, and is not written"), None)),
+        None => Err(refused(format!("`{name}` is not UTF-8, so Piton does not change it"), None)),
     }
 }
 

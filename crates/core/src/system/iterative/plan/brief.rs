@@ -87,7 +87,7 @@ impl Brief {
                     }
                     let message = format!("this part has more than {LONGEST} characters");
                     let told = Diagnostic::warning(line.text.clone(), message);
-                    found.push(told.label("from here on it is not asked for"));
+                    found.push(told.label("from here on it is ignored"));
                 }
             }
         }
@@ -155,7 +155,7 @@ pub(super) fn mode(said: &str, at: &Range<usize>, found: &mut Found) -> Option<M
     if placeholder(said) {
         found.push(left(at.clone(), said));
     } else if mode.is_none() && !said.is_empty() {
-        let message = format!("{:?} is no mode that is known", cut(said));
+        let message = format!("{:?} is not a known mode", cut(said));
         let told = Diagnostic::warning(at.clone(), message);
         found.push(told.label("development or knowledge; the list decides"));
     }
@@ -179,7 +179,7 @@ pub(super) fn domains(said: &str, at: &Range<usize>, found: &mut Found) -> Vec<D
                 let words = Domain::ALL.map(Domain::word);
                 let near = nearest(&cut(part), words);
                 let label = near.map_or_else(|| words.join(", "), |near| format!("did you mean `{near}`?"));
-                let message = format!("{:?} is no domain that is known", cut(part));
+                let message = format!("{:?} is not a known domain", cut(part));
                 found.push(Diagnostic::warning(at.clone(), message).label(label));
             }
         }
@@ -197,5 +197,5 @@ pub(super) fn placeholder(text: &str) -> bool {
 /// Something of the template that nobody has filled in.
 pub(super) fn left(at: Range<usize>, said: &str) -> Diagnostic {
     let message = format!("`{}` is a placeholder of the template", cut(said));
-    Diagnostic::error(at, message).label("say what is meant, or remove it")
+    Diagnostic::error(at, message).label("fill it in, or remove it")
 }

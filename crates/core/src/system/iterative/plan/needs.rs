@@ -63,8 +63,8 @@ impl<'a> Needs<'a> {
                     let at = lines.first().cloned().unwrap_or(node.text.clone());
                     let (said, drawn) = (self.told(&needs[position]), self.told(&drawn[position]));
                     let message =
-                        format!("`{}` waits for {said} here, and by the arrows for {drawn}", node.id);
-                    found.push(Diagnostic::warning(at, message).label("this counts, not the arrows"));
+                        format!("`{}` waits for {said} here, but for {drawn} by the arrows", node.id);
+                    found.push(Diagnostic::warning(at, message).label("this line decides, not the arrows"));
                 }
                 Some(_) => {}
             }
@@ -147,7 +147,7 @@ impl<'a> Needs<'a> {
         if full {
             let at = ids.first().map_or(0..0, |said| said.at.clone());
             let told = Diagnostic::error(at, "the drawing of these dependencies is too large to be read");
-            found.push(told.label("say them below each unit, like `Depends: T1`"));
+            found.push(told.label("write them below each unit, like `Depends: T1`"));
         }
         (needs, is_drawn)
     }
@@ -168,10 +168,10 @@ impl<'a> Needs<'a> {
             });
             let label = match near {
                 _ if self.dropped.contains(&folded) => "crossed out".to_owned(),
-                Some(near) => format!("passed over; did you mean `{near}`?"),
-                None => "passed over".to_owned(),
+                Some(near) => format!("ignored; did you mean `{near}`?"),
+                None => "ignored".to_owned(),
             };
-            let message = format!("`{}` is no unit of this list", cut(&said.value));
+            let message = format!("`{}` is not a unit of this list", cut(&said.value));
             found.push(Diagnostic::warning(said.at.clone(), message).label(label));
             return &[];
         };

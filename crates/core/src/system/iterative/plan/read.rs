@@ -108,7 +108,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
     let before = std::mem::take(&mut maker.before);
     let refused = reader.is_refused(list);
     if tasks.is_empty() && !refused {
-        let message = "a plan without units is never complete";
+        let message = "the plan has no units";
         let label = "no unit in this file, like `- [ ] **T1**: Name`";
         found.push(Diagnostic::error(0..0, message).label(label));
     }
@@ -182,8 +182,8 @@ impl Reader<'_> {
         let mut found = Found::new(self.given.strict);
         let there = BRIEFS.into_iter().find_map(|name| Some((name, folder.files.get(name)?)));
         let Some((name, bytes)) = there else {
-            let told = Diagnostic::warning(0..0, format!("there is no `{}`", BRIEFS[0]));
-            found.forgive(told.label("what the whole is for is not known, so the review cannot ask for it"));
+            let told = Diagnostic::warning(0..0, format!("`{}` does not exist", BRIEFS[0]));
+            found.forgive(told.label("the goal is unknown, so the review cannot check it"));
             found.finish().into_iter().for_each(|diagnostic| self.push(BRIEFS[0], diagnostic));
             return Brief::default();
         };
@@ -217,13 +217,13 @@ impl Reader<'_> {
             return wanted.unwrap_or(LISTS[0]);
         };
         for other in there.into_iter().filter(|other| *other != list) {
-            let message = format!("`{list}` is read, and not this file");
-            let label = "units in here are nobody's";
+            let message = format!("`{list}` is read instead of this file");
+            let label = "units in this file are ignored";
             self.push(other, Diagnostic::warning(0..0, message).label(label));
         }
         if let Some(said) = brief.mode.as_ref().filter(|_| wanted.is_some_and(|wanted| wanted != list)) {
             let name = BRIEFS.into_iter().find(|name| folder.files.contains_key(*name)).unwrap_or(BRIEFS[0]);
-            let message = format!("the mode is {}, and there is only `{list}`", said.value.word());
+            let message = format!("the mode is {}, but there is only `{list}`", said.value.word());
             self.push(name, Diagnostic::warning(said.at.clone(), message).label("the list decides"));
         }
         if let Some(bytes) = folder.files.get(list) {
@@ -249,7 +249,7 @@ impl Reader<'_> {
             return;
         }
         let told = Diagnostic::warning(0..0, "no checks were found in the project");
-        let help = "name some in `piton.toml`: `[defaults]` with `checks = [\"make test\"]`";
+        let help = "add some in `piton.toml`: `[defaults]` with `checks = [\"make test\"]`";
         found.forgive(told.label("only the verifier says when a unit is done").help(help));
     }
 }
@@ -350,8 +350,8 @@ impl Maker<'_, '_> {
             self.found.push(left(node.text.clone(), &node.title));
         }
         if node.title.is_empty() {
-            let told = Diagnostic::warning(node.text.clone(), format!("the unit `{}` says nothing", node.id));
-            self.found.push(told.label("say what is to be done"));
+            let told = Diagnostic::warning(node.text.clone(), format!("the unit `{}` has no text", node.id));
+            self.found.push(told.label("say what to do"));
             return format!("Unit {}", node.id);
         }
         node.title.clone()
@@ -407,8 +407,8 @@ impl Maker<'_, '_> {
         }
         if let Some(said) = unit.model.as_ref().filter(|said| self.strange.insert(said.value.to_lowercase()))
         {
-            let message = format!("no profile is called `{}`", cut(name));
-            let label = format!("`{}` does this work", default());
+            let message = format!("there is no profile `{}`", cut(name));
+            let label = format!("`{}` is used instead", default());
             let help = format!("name one in `piton.toml`: `[agents.{:?}]` with its `command`", cut(name));
             self.found.push(Diagnostic::warning(said.at.clone(), message).label(label).help(help));
         }
@@ -473,8 +473,8 @@ impl Maker<'_, '_> {
         let Some(at) = self.head(&["total"]) else { return };
         let digits: String = self.text[at.clone()].chars().take_while(char::is_ascii_digit).collect();
         if digits.parse().is_ok_and(|said: usize| said != counted) {
-            let message = format!("the list says {digits}, and has {counted}");
-            self.found.push(Diagnostic::warning(at, message).label("counted anew"));
+            let message = format!("the list says {digits}, but has {counted}");
+            self.found.push(Diagnostic::warning(at, message).label("counted again"));
         }
     }
 

@@ -67,8 +67,7 @@ pub(super) fn review(
         id: TaskId::new(&name).expect("a word and a number are an id"),
         title: "Review the whole".to_owned(),
         prompt: format!(
-            "Every unit of {} is done, and the review of the whole has found what is not right yet. It stands below. \
-             Mend the causes; take nothing back that was asked for.",
+            "Every unit of {} is done, but the review of the whole has found problems. They are listed below. Fix the causes; do not undo anything that was asked for.",
             about.name
         ),
         group,

@@ -42,7 +42,7 @@ HEAD
 
 ## Outcome Needed
 
-Somebody at a terminal is greeted by `greet.sh`. Say here what is wanted instead, and for whom.
+A person at a terminal is greeted by `greet.sh`. Say here what is wanted instead, and for whom.
 
 ## Done When
 

@@ -157,16 +157,16 @@ impl Reader<'_, '_> {
                 && name.split(' ').count() <= 3
                 && name.chars().all(|c| c.is_alphanumeric() || " _-".contains(c));
             if is_name && line.kind == Kind::Bullet {
-                let message = format!("`{}` is no field that is known", cut(&name));
+                let message = format!("`{}` is not a known field", cut(&name));
                 let told = Diagnostic::warning(line.text.clone(), message);
-                self.found.push(told.label("told to the agent as it stands"));
+                self.found.push(told.label("passed to the agent as is"));
             }
             return false;
         };
         let lists = matches!(field, Field::Files | Field::Criteria | Field::Output | Field::Depends);
         if !lists && self.said.contains(&field) {
-            let message = format!("`{}` of `{}` is said twice", field.name(), self.id);
-            self.found.push(Diagnostic::warning(line.text.clone(), message).label("the last one counts"));
+            let message = format!("`{}` of `{}` appears twice", field.name(), self.id);
+            self.found.push(Diagnostic::warning(line.text.clone(), message).label("the last one is used"));
         }
         if !self.said.contains(&field) {
             self.said.push(field);
@@ -213,7 +213,7 @@ impl Reader<'_, '_> {
         if !signal.eq_ignore_ascii_case(&own) {
             let message = format!("the signal of `{}` is `{own}`", self.id);
             let told = Diagnostic::warning(at.clone(), message);
-            self.found.push(told.label("this is another, and says nothing about it"));
+            self.found.push(told.label("this one is different, so it is ignored"));
         }
         self.unit.signal = Some(plain(signal));
     }
@@ -232,7 +232,8 @@ impl Reader<'_, '_> {
         let told = match number {
             Some(0) | None => {
                 let message = format!("`{name}` of `{}` is {:?}", self.id, cut(said));
-                self.found.push(Diagnostic::error(at.clone(), message).label("a whole number from 1 on"));
+                self.found
+                    .push(Diagnostic::error(at.clone(), message).label("write a whole number, at least 1"));
                 return None;
             }
             Some(number) if field == Field::Limit && number > MOST => {

@@ -69,7 +69,7 @@ impl Ended<'_> {
     pub(super) fn fallback(&self) -> String {
         let mut did = self.told();
         if let Some(failure) = self.failure.filter(|failure| failure.step.is_none()) {
-            did += &format!("\nIt ended so: {}.", line(&failure.message).trim_end_matches('.'));
+            did += &format!("\nIt ended like this: {}.", line(&failure.message).trim_end_matches('.'));
         }
         let files = self.files();
         if !files.is_empty() {
@@ -79,7 +79,7 @@ impl Ended<'_> {
         let facts = self.facts("").filter(|facts| facts.head.kind == Kind::Fix).unwrap_or_default();
         let (mut remaining, blockers) = (facts.remaining, facts.blockers);
         if self.is_unfinished() {
-            remaining = "Not told: look at the work and at the criteria".to_owned();
+            remaining = "Not recorded: look at the work and at the criteria".to_owned();
         }
         let entry = Entry {
             head: self.head(Kind::Iteration),
@@ -90,7 +90,7 @@ impl Ended<'_> {
             commit: self.commit(),
             ..Entry::default()
         };
-        format!("{}\n{MADE}, since the agent wrote none)*", entry.write())
+        format!("{}\n{MADE}, because the agent wrote none)*", entry.write())
     }
 
     /// What an agent cannot know: how the checks went, what stood in the way, that the limit is reached.
@@ -113,10 +113,7 @@ impl Ended<'_> {
     /// Its gates have passed, for an entry that does not say so or names no commit.
     pub(super) fn passed(&self) -> Option<(Kind, String)> {
         let (did, signal) = match self.whole {
-            true => (
-                "Reviewed the whole, and found nothing that has to be mended".to_owned(),
-                REVIEW_PASS.to_owned(),
-            ),
+            true => ("Reviewed the whole, and found nothing to fix".to_owned(), REVIEW_PASS.to_owned()),
             false => (
                 format!("Iteration {} of {} passed its gates", self.number, self.unit),
                 format!("{}_VERIFIED", self.unit),
@@ -145,10 +142,10 @@ impl Ended<'_> {
             Kind::Tests => format!("Ran the checks on iteration {n} of {}: {message}", self.unit),
             Kind::Review if self.whole => format!("Reviewed the whole: {message}"),
             Kind::Review => format!("Had iteration {n} of {} looked at: {message}", self.unit),
-            _ => format!("Iteration {n} of {} ended so: {message}", self.unit),
+            _ => format!("Iteration {n} of {} ended like this: {message}", self.unit),
         };
         let mut remaining = match (&failure.step, failure.class) {
-            (Some(step), _) => format!("Mend what `{}` finds", line(step)),
+            (Some(step), _) => format!("Fix what `{}` finds", line(step)),
             (None, Class::Defect) => "A person has to decide".to_owned(),
             (None, _) if message == NOT_FINISHED => left.to_owned(),
             (None, _) => message.clone(),
@@ -222,7 +219,7 @@ pub(super) fn looked_again(unit: &TaskId, pass: &Pass) -> Option<String> {
         signal: format!("{unit}_DONE"),
         ..Entry::default()
     };
-    Some(format!("{}\n{MADE}, since the agent wrote none)*", entry.write()))
+    Some(format!("{}\n{MADE}, because the agent wrote none)*", entry.write()))
 }
 
 /// The heading of such an entry.

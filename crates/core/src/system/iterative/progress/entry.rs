@@ -163,7 +163,7 @@ impl Entry {
         }
         let or_none =
             |value: &'_ str| if value.trim().is_empty() { "None".to_owned() } else { value.to_owned() };
-        field("Did", if self.did.trim().is_empty() { "Nobody told what was done." } else { &self.did });
+        field("Did", if self.did.trim().is_empty() { "What was done is not recorded." } else { &self.did });
         field("Remaining", &or_none(&self.remaining));
         field("Blockers", &or_none(&self.blockers));
         let optional = [("Delta", &self.delta), ("Signal", &self.signal), ("Commit", &self.commit)];

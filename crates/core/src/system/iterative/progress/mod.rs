@@ -25,7 +25,7 @@ use crate::plan::TaskId;
 pub const FILE: &str = "progress.md";
 
 /// Where the log of a run begins that another one had before it.
-pub const ANEW: &str = "A new run begins here. What stands above is about the one before.";
+pub const ANEW: &str = "A new run begins here. The entries above are about the one before.";
 
 /// What the last entry about a unit leaves to do; empty if it leaves nothing, `None` if there is no entry.
 pub fn remaining(text: &str, unit: &TaskId) -> Option<String> {

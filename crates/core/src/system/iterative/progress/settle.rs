@@ -55,7 +55,7 @@ pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle) -> Sett
                 if let Some(id) = task.take_if(|id| !matches!(state.task(id), Ok(Some(_)))) {
                     let message = format!("there is no {id} in the plan");
                     let problem = Diagnostic::warning(read.heading.clone(), message);
-                    settled.problems.push(problem.label("kept, as about no unit"));
+                    settled.problems.push(problem.label("kept without a unit"));
                 }
                 settled.heard.push(Section { task, text: read.text.clone() });
             }
@@ -69,9 +69,9 @@ pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle) -> Sett
             Stand::Unwritten => missing.push(known.written.clone()),
             Stand::TakenOut => {
                 let title = known.written.lines().next().unwrap_or_default();
-                let message = format!("the entry `{title}` was taken out");
+                let message = format!("the entry `{title}` was removed");
                 let problem =
-                    Diagnostic::warning(text.len()..text.len(), message).label("it stood before this");
+                    Diagnostic::warning(text.len()..text.len(), message).label("it was before this one");
                 settled.changed.push(problem.help("entries are only added"));
             }
         }
@@ -147,7 +147,7 @@ impl Read {
         let title = self.text.lines().next().unwrap_or_default();
         let message = format!("the entry `{title}` was changed after it was written");
         let problem = Diagnostic::warning(self.heading.clone(), message);
-        problem.label("nobody may change it").help("entries are only added: tell what is new in another one")
+        problem.label("it cannot be changed").help("entries are only added: write what is new in another one")
     }
 }
 

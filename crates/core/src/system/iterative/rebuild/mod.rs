@@ -192,18 +192,18 @@ fn believe(unit: &Unit, logged: &Logged, claim: Option<&Claim>) -> Believed {
             (None, Some(true)) => {
                 let past =
                     Past { proof: Some(Proof::Reported), ..past(unit, logged, Status::Completed, before) };
-                believed(Some(past), "what it was to make is there".to_owned())
+                believed(Some(past), "its outputs exist".to_owned())
             }
             (None, Some(false)) => {
-                let why = "it is called done, but what it was to make is not there".to_owned();
+                let why = "it is marked done, but its outputs do not exist".to_owned();
                 believed(Some(past(unit, logged, Status::Pending, before)), why)
             }
             (None, None) => {
-                let why = "it is called done, but no commit of it is part of the target".to_owned();
+                let why = "it is marked done, but none of its commits is part of the target".to_owned();
                 believed(Some(past(unit, logged, Status::Pending, before)), why)
             }
         },
-        Stand::Silent | Stand::Done => believed(None, "nothing is told of it".to_owned()),
+        Stand::Silent | Stand::Done => believed(None, "nothing is recorded about it".to_owned()),
         Stand::Blocked(reason) => {
             let past = failed(past(unit, logged, Status::Failed, before), "blocked", iterations, reason);
             believed(Some(past), format!("it is blocked: {reason}"))

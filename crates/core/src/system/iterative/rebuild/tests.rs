@@ -90,8 +90,8 @@ fn the_log_and_git_win_over_the_state_file() {
     T2 failed after 1: work remains after iteration 1
     T3 failed after 0: it is blocked: no key: ask ann
     T4 abandoned after 3: all 3 iterations are used up
-    T5 pending after 0: it is called done, but no commit of it is part of the target
-    T6 nothing: nothing is told of it
+    T5 pending after 0: it is marked done, but none of its commits is part of the target
+    T6 nothing: nothing is recorded about it
     T7 completed after 0: its commit 0000000000 is part of the target
     ");
     let differences: Vec<String> = rebuilt.differences.iter().map(ToString::to_string).collect();
@@ -99,7 +99,7 @@ fn the_log_and_git_win_over_the_state_file() {
     T1: the state file says in_progress, but it is done: its commit 0000000000 is part of the target
     T2: the state file says done, but it is in_progress: work remains after iteration 1
     T4: the state file says in_progress, but it is timeout: all 3 iterations are used up
-    T5: the state file says done, but it is in_progress: it is called done, but no commit of it is part of the target
+    T5: the state file says done, but it is in_progress: it is marked done, but none of its commits is part of the target
     T8: the state file says done, but there is no such unit in the plan
     ");
     let entry = logged(&rebuilt.differences, Timestamp(0)).expect("there are some");

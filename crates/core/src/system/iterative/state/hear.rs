@@ -52,7 +52,7 @@ impl Listener {
             let is_same =
                 name == "mode" && after.as_str().and_then(Mode::read).map(Mode::word) == before.as_str();
             if differs(before, after) && !is_same {
-                self.nonsense(None, format!("`{name}` changed"), "this is not changed here");
+                self.nonsense(None, format!("`{name}` changed"), "this cannot be changed here");
             }
         }
     }
@@ -64,7 +64,7 @@ impl Listener {
             Value::Object(after) if !after.is_empty() || before.is_empty() => after,
             Value::Null if before.is_empty() => return,
             Value::Object(_) | Value::Null => {
-                return self.nonsense(None, format!("`{name}` is gone"), "units are the list's");
+                return self.nonsense(None, format!("`{name}` was removed"), "only the list defines units");
             }
             _ => return self.nonsense(None, format!("`{name}` changed"), "it must be an object"),
         };
@@ -74,7 +74,7 @@ impl Listener {
                 Some(after) if after == before => {}
                 Some(after) if after.is_object() => self.unit(&Pair { id, before, after }),
                 Some(_) => self.nonsense(Some(&id), format!("{id} changed"), "a unit must be an object"),
-                None => self.nonsense(Some(&id), format!("{id} is gone"), "units are the list's"),
+                None => self.nonsense(Some(&id), format!("{id} was removed"), "only the list defines units"),
             }
         }
         for name in after.keys().filter(|name| !before.contains_key(*name)) {
@@ -93,7 +93,7 @@ impl Listener {
             (_, Some(meant)) => (status.as_str().unwrap_or_default(), meant.word),
             (_, None) => {
                 let what = format!("the status of {id} is {status}");
-                return self.nonsense(Some(id), what, "this is no status of a unit");
+                return self.nonsense(Some(id), what, "this is not a status of a unit");
             }
         };
         let reason = said(&after["reason"]);
@@ -110,13 +110,13 @@ impl Listener {
         let wish = match (shown, meant) {
             _ if before["status"] == *status => None,
             _ if foreign == "skipped" => Some(What::Skip),
-            _ if failed => Some(What::Failed { reason: cause("said to have failed"), report }),
+            _ if failed => Some(What::Failed { reason: cause("marked as failed"), report }),
             (shown, same) if same == shown => None,
             // What only waits for another unit is shown as waiting anyway.
             (Pending, Blocked) if reason.is_some_and(waits) => None,
             (_, Pending) => Some(What::Reset),
-            (_, Blocked) => Some(What::Blocked { reason: cause("said to be blocked"), report }),
-            (_, Timeout) => Some(What::Abandon { reason: cause("given up") }),
+            (_, Blocked) => Some(What::Blocked { reason: cause("marked as blocked"), report }),
+            (_, Timeout) => Some(What::Abandon { reason: cause("abandoned") }),
             (_, Done) => Some(What::ReportDone { report }),
             (Blocked | Timeout, InProgress | Confirming | Verifying) => Some(What::Retry { start: true }),
             (Pending | Done, InProgress | Confirming | Verifying) => Some(What::Start),
@@ -184,7 +184,7 @@ impl Listener {
         }
         let shown = before.as_str().and_then(PhaseWord::exact);
         match (shown, after.as_str().and_then(PhaseWord::meant).map(|meant| meant.word)) {
-            (_, None) => self.nonsense(None, format!("`phase` is {after}"), "this is no phase"),
+            (_, None) => self.nonsense(None, format!("`phase` is {after}"), "this is not a phase"),
             (
                 Some(PhaseWord::Discover | PhaseWord::Plan),
                 Some(said @ (PhaseWord::Discover | PhaseWord::Plan)),

@@ -108,7 +108,7 @@ impl ForeignUnit {
     /// Why a person is needed, if one is: whoever takes it over reports it as blocked.
     pub fn blocker(&self) -> Option<&str> {
         let is_blocked = self.status == UnitWord::Blocked;
-        is_blocked.then(|| self.reason.as_deref().unwrap_or("blocked, nobody says why"))
+        is_blocked.then(|| self.reason.as_deref().unwrap_or("blocked, without a reason"))
     }
 
     /// What is compared with the log and with git.
@@ -229,7 +229,7 @@ fn units(reader: &mut Reader, root: Fields, state: &mut ForeignState) {
                 }
             }
             if state.units.insert(id.clone(), unit).is_some() {
-                reader.warn(node, format!("{id} is there twice"), "the last one counts");
+                reader.warn(node, format!("{id} appears twice"), "the last one is used");
             }
         }
     }
@@ -297,7 +297,7 @@ fn commits(reader: &mut Reader, root: Fields) -> Vec<CommitMade> {
     for node in reader.list(root, "commits").iter().filter(|node| node.kind != Kind::Null) {
         match commit(&node.value()) {
             Some(commit) => commits.push(commit),
-            None => reader.warn(node, "this is no commit", "left out"),
+            None => reader.warn(node, "this is not a commit", "left out"),
         }
     }
     commits

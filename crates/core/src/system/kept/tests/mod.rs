@@ -44,7 +44,7 @@ fn what_is_no_state_file_says_where_and_what_is_said_twice_is_told() {
         "this file is UTF-16, but not all of it"
     );
     let (value, twice) = parse(b"{\"a\": 1, \"a\": 2}").expect("JSON");
-    assert_eq!((&value["a"], twice), (&2.into(), vec!["line 1, column 10: `a` is said twice".to_owned()]));
+    assert_eq!((&value["a"], twice), (&2.into(), vec!["line 1, column 10: `a` appears twice".to_owned()]));
 }
 
 fn settled(beside: &dyn Companion, bytes: &[u8], bench: &Bench) -> Settled {
@@ -119,7 +119,7 @@ fn an_entry_about_no_task_of_the_plan_is_kept_and_told_once() {
     let mut bench = fresh();
     let text = b"# J\n\n## Task 99: What\n\nDid it.\n";
     let first = settled(&issue::JOURNAL, text, &bench);
-    assert_eq!(first.edits[0].to_string(), "there is no task 99 in the plan: kept, as about no task");
+    assert_eq!(first.edits[0].to_string(), "there is no task 99 in the plan: kept without a task");
     first.notes.into_iter().for_each(|note| bench.note(note));
     let again = settled(&issue::JOURNAL, text, &bench);
     assert_eq!((again.notes.len(), again.edits.len()), (0, 0));
@@ -162,7 +162,7 @@ fn a_box_that_somebody_unticks_is_refused_and_ticked_again() {
     assert_eq!(first.ticks.len(), 3);
     let again = look(done, &first.ticks);
     assert_eq!((said(&again).len(), &again.put, &again.ticks), (0, &Put::Nothing, &first.ticks));
-    let why = "completed, and is ticked again; a new task in the plan can change or undo what was done";
+    let why = "completed, and is ticked again; to change or undo what was done, add a task to the plan";
     for mark in ["[ ]", "[]", "[-]"] {
         let one = look(&done.replace("[x] 2", &format!("{mark} 2")), &first.ticks);
         assert_eq!(said(&one), [format!("the box of 2 was unticked: it is {why}")], "{mark}");
@@ -190,7 +190,7 @@ fn of_ticks_that_build_on_each_other_the_first_is_judged_first() {
     let list = b"- [x] 1. a\n- [x] 2. b\n- [ ] 10. c\n";
     let open = b"- [ ] 1. a\n- [x] 2. b\n- [ ] 10. c\n";
     assert_eq!(claims(list, &bench), ("1".to_owned(), Put::Whole(open.to_vec())));
-    assert_eq!(claims(open, &bench).0, "2", "what it builds on is not said to be done");
+    assert_eq!(claims(open, &bench).0, "2", "what it builds on is not reported done");
     lands(&mut bench, "1", None, [&[], &["a"]]);
     assert_eq!(claims(list, &bench).0, "2");
 }

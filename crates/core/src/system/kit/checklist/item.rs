@@ -49,7 +49,7 @@ fn boxed_at(text: &str, at: Range<usize>, late: bool) -> Option<Boxed> {
         // `- 1.1 [ ] Name`: the box comes late.
         let (id, behind) = number(rest).filter(|(_, behind)| behind.starts_with('['))?;
         let late = boxed_at(text, span(behind), true)?;
-        let slip = Some(("this box stands behind its number".to_owned(), "put it first, like `- [ ] 1.1 …`"));
+        let slip = Some(("this box comes after its number".to_owned(), "put it first, like `- [ ] 1.1 …`"));
         return Some(Boxed { item: Item { ordinal: Some(span(id)), ..late.item }, slip, ..late });
     }
     let Some(close) = rest.char_indices().take(LONGEST_MARK + 1).find(|(_, c)| *c == ']').map(|(nth, _)| nth)
@@ -79,14 +79,14 @@ fn boxed_at(text: &str, at: Range<usize>, late: bool) -> Option<Boxed> {
     } else if gap == 0 {
         slip = Some(("there is no space before this box".to_owned(), "write it like `- [ ] …`"));
     } else if !said.is_empty() && !said.starts_with(char::is_whitespace) {
-        slip = Some(("there is no space behind this box".to_owned(), "write it like `- [ ] …`"));
+        slip = Some(("there is no space after this box".to_owned(), "write it like `- [ ] …`"));
     }
     let strange = match (mark, inside) {
         (Mark::Open, inside) if inside.chars().count() != 1 => Some(("", "read as `[ ]`")),
         (Mark::Done, inside) if !matches!(inside, "x" | "X") => Some(("", "read as `[x]`")),
         (Mark::InProgress, _) => Some(("in progress, for some; for others dropped", "not done")),
         (Mark::Partial, _) => Some(("done in part, deferred or unverified", "not done")),
-        (Mark::Other, _) => Some(("no mark that is known", "not done")),
+        (Mark::Other, _) => Some(("an unknown mark", "not done")),
         (Mark::Open | Mark::Done, _) => None,
     };
     if let Some((means, label)) = strange {

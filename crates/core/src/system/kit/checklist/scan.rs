@@ -95,7 +95,7 @@ impl Scanner<'_> {
         if let Some(end) = self.fences[nth] {
             match end {
                 Some(end) => self.within = Within::Code { end, indent, open: nth },
-                None => self.never_closed(nth, "what follows is read as if it were not there"),
+                None => self.never_closed(nth, "Piton ignores this line and reads what follows"),
             }
             return as_is(Kind::Code);
         }
@@ -127,7 +127,7 @@ impl Scanner<'_> {
         if (1..=6).contains(&signs) && (heading.is_empty() || heading.starts_with(char::is_whitespace)) {
             let text = whole.start + signs + (heading.len() - heading.trim_start().len())..whole.end;
             if let Some(found) = boxed(self.text, text.clone()) {
-                let told = Diagnostic::warning(text, "this box stands in a heading");
+                let told = Diagnostic::warning(text, "this box is in a heading");
                 self.list.problems.push(told.label("read as an item of the list"));
                 return (found.text.clone(), Kind::Item(found.item));
             }
@@ -165,13 +165,13 @@ impl Scanner<'_> {
         if found.item.struck {
             let message = "this item is crossed out";
             let told = Diagnostic::warning(found.text.clone(), message);
-            self.list.problems.push(told.label("dropped: neither done nor to be done"));
+            self.list.problems.push(told.label("dropped: it is neither done nor open"));
         }
         if let Some(advice) =
             found.item.advice.as_ref().filter(|advice| advice.done != found.item.mark.is_done())
         {
             let says = if advice.done { "done" } else { "not done" };
-            let message = format!("this says {says}, and the box says otherwise");
+            let message = format!("this says {says}, but the box does not");
             self.list.problems.push(Diagnostic::warning(advice.at.clone(), message).label("the box decides"));
         }
     }
@@ -207,7 +207,7 @@ impl Scanner<'_> {
         let at = whole.end - inner.len()..whole.end;
         let Some(found) = boxed(self.text, at) else { return };
         if number(&self.text[found.text.clone()]).is_some() || found.item.ordinal.is_some() {
-            let message = format!("this looks like a task, and stands in {place}");
+            let message = format!("this looks like a task, but is in {place}");
             self.list.problems.push(Diagnostic::warning(whole, message).label("not read as one"));
         }
         self.list.ignored.push(found.item.place);
@@ -234,7 +234,7 @@ impl Scanner<'_> {
                 });
             if is_box {
                 let place = at.start + nth..at.start + nth + 3;
-                let told = Diagnostic::warning(place.clone(), "this box stands in the middle of a line");
+                let told = Diagnostic::warning(place.clone(), "this box is in the middle of a line");
                 self.list.problems.push(told.label("not read as a task"));
                 self.list.ignored.push(place.start + 1..place.end - 1);
             }

@@ -126,7 +126,7 @@ fn links_and_words_in_brackets_are_no_boxes() {
 fn a_box_in_the_middle_of_a_line_is_told() {
     assert_eq!(
         problems("- **Status**: [x] Completed\n"),
-        ["1:15 this box stands in the middle of a line (not read as a task)"]
+        ["1:15 this box is in the middle of a line (not read as a task)"]
     );
     assert_eq!(scan("- **Status**: [x] Completed\n").ignored.len(), 1);
 }
@@ -172,11 +172,11 @@ fn boxes_in_code_comments_quotes_and_tables_are_no_items() {
     assert_eq!(
         problems(text),
         [
-            "6:1 this looks like a task, and stands in code (not read as one)",
-            "8:1 this looks like a task, and stands in a comment (not read as one)",
-            "9:1 this looks like a task, and stands in a comment (not read as one)",
-            "11:1 this looks like a task, and stands in a quote (not read as one)",
-            "12:1 this looks like a task, and stands in a table (not read as one)",
+            "6:1 this looks like a task, but is in code (not read as one)",
+            "8:1 this looks like a task, but is in a comment (not read as one)",
+            "9:1 this looks like a task, but is in a comment (not read as one)",
+            "11:1 this looks like a task, but is in a quote (not read as one)",
+            "12:1 this looks like a task, but is in a table (not read as one)",
         ]
     );
     assert_eq!(scan(text).ignored.len(), 6);
@@ -264,7 +264,7 @@ fn ticking_changes_the_mark_and_nothing_else() {
     assert_eq!(new.escape_ascii().to_string(), expected.escape_ascii().to_string());
     assert_eq!(tick(bytes, &decoded.text, &[]).as_deref(), Some(&bytes[..]));
     assert_eq!(tick(b"\xff\xfe-\0", "-", &[(0..1, Mark::Done)]), None, "UTF-16 is not written");
-    assert_eq!(tick(b"- [x]", "- [ ]", &[(3..4, Mark::Done)]), None, "what was read is not there");
+    assert_eq!(tick(b"- [x]", "- [ ]", &[(3..4, Mark::Done)]), None, "what was read does not exist");
     assert_eq!(tick(b"- []", "- []", &[(3..3, Mark::Done)]).as_deref(), Some(&b"- [x]"[..]));
 }
 

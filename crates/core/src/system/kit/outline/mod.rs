@@ -347,9 +347,9 @@ impl Builder<'_, '_> {
                 let fits = id.as_str().strip_prefix(base).is_some_and(|rest| rest.starts_with('.'));
                 let is_number = |id: &str| id.starts_with(|c: char| c.is_ascii_digit());
                 if !fits && is_number(id.as_str()) && is_number(base) {
-                    let message = format!("`{id}` stands below `{base}`");
+                    let message = format!("`{id}` is below `{base}`");
                     let told = Diagnostic::warning(line.text.clone(), message);
-                    self.found.push(told.label("where it stands counts, not its number"));
+                    self.found.push(told.label("its place decides, not its number"));
                 }
                 Some(above)
             }
@@ -454,11 +454,11 @@ impl Builder<'_, '_> {
         for (nth, node) in self.outline.nodes.iter().enumerate().filter(|(_, node)| !node.dropped) {
             let ticked = node.mark.is_done();
             let message = match node.role {
-                Role::Parent if ticked && !done[nth] => "this box is ticked, and one below it is not",
+                Role::Parent if ticked && !done[nth] => "this box is ticked, but one below it is not",
                 Role::Parent if !ticked && !open_below.contains(&nth) => {
-                    "this box is open, and all below it are ticked"
+                    "this box is open, but all below it are ticked"
                 }
-                Role::Task if ticked && !done[nth] => "this box is ticked, and a step of it is not",
+                Role::Task if ticked && !done[nth] => "this box is ticked, but one of its steps is not",
                 Role::Parent | Role::Task | Role::Step => continue,
             };
             let label = if node.role == Role::Task { "not done" } else { "those below it decide" };

@@ -4,10 +4,10 @@ use super::*;
 
 #[test]
 fn syntax() {
-    insta::assert_snapshot!(check("name = x\n@T1"), @r#"1:8 `x` error: this is not TOML: string values must be quoted, expected literal string | reading stopped here | text stands in quotes, and text of several lines in three: """…""""#);
+    insta::assert_snapshot!(check("name = x\n@T1"), @r#"1:8 `x` error: this is not TOML: string values must be quoted, expected literal string | reading stopped here | text needs quotes, and text of several lines needs three: """…""""#);
     insta::assert_snapshot!(check("[[task]\nid = 1"), @"1:8 `` error: this is not TOML: unclosed array table, expected `]` | reading stopped here");
-    insta::assert_snapshot!(check("@T1\nid = 'T2'"), @"6:1 `id` error: `id` is said twice | reading stopped here | a key and a `[table]` may be said once; only `[[task]]` and `[[group]]` repeat");
-    insta::assert_snapshot!(check("[defaults]\n[defaults]\n@T1"), @"2:2 `defaults` error: `defaults` is said twice | reading stopped here | a key and a `[table]` may be said once; only `[[task]]` and `[[group]]` repeat");
+    insta::assert_snapshot!(check("@T1\nid = 'T2'"), @"6:1 `id` error: `id` appears twice | reading stopped here | a key and a `[table]` may appear once; only `[[task]]` and `[[group]]` repeat");
+    insta::assert_snapshot!(check("[defaults]\n[defaults]\n@T1"), @"2:2 `defaults` error: `defaults` appears twice | reading stopped here | a key and a `[table]` may appear once; only `[[task]]` and `[[group]]` repeat");
     insta::assert_snapshot!(check("@T1\ncriteria = [\"open]"), @"6:19 `` error: this is not TOML: unclosed array, expected `]` | reading stopped here");
     let large = "#".repeat((64 << 20) + 1);
     let reading = read(&large, "plan", &Config::default(), &Overrides::default());
@@ -19,7 +19,7 @@ fn unknown_keys() {
     insta::assert_snapshot!(check("tasks = []\nmax_parallel = 3\nfrobnicate = 1\n@T1\ndeps = []\ntitel = 'x'\ntimeout_s = 3"), @r"
     1:1 `tasks` error: unknown key `tasks` in the plan | did you mean `task`? | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `group`, `task`
     2:1 `max_parallel` error: unknown key `max_parallel` in the plan | it belongs in `[policy]` | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `group`, `task`
-    3:1 `frobnicate` error: unknown key `frobnicate` in the plan | nothing reads this | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `group`, `task`
+    3:1 `frobnicate` error: unknown key `frobnicate` in the plan | Piton does not use this | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `group`, `task`
     9:1 `deps` error: unknown key `deps` in `[[task]]` | Piton calls this `depends_on` | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 2 more
     10:1 `titel` error: unknown key `titel` in `[[task]]` | did you mean `title`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 2 more
     11:1 `timeout_s` error: unknown key `timeout_s` in `[[task]]` | did you mean `timeout`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 2 more
@@ -31,8 +31,8 @@ fn unknown_keys() {
     ");
     insta::assert_snapshot!(check("[agents.default]\ncommand = 'a'\nmodels = 'x'\n@T1\n[[group]]\nid = 'g'\nname = 'n'"), @r#"
     3:1 `models` error: unknown key `models` in `[agents.NAME]` | did you mean `model`? | known here: `adapter`, `command`, `prompt`, `env`, `program`, `model`, `args`, `max_turns`, `budget_usd`, `permissions`, `provider`, `fallback`, `mcp`, `hooks`
-    4:1 `[[task]]` error: this task is in no group | add `group = "g"` | a plan that declares groups has every task in one
-    10:6 `'g'` warning: no task is in the group `g` | it will be passed over
+    4:1 `[[task]]` error: this task has no group | add `group = "g"` | a plan that declares groups has every task in one
+    10:6 `'g'` warning: no task is in the group `g` | it is ignored
     11:1 `name` error: unknown key `name` in `[[group]]` | Piton calls this `title` | known here: `id`, `title`
     "#);
     insta::assert_snapshot!(check("[policy]\nlanding_checks = [{ cmd = 'a' }]\n@T1"), @r#"
@@ -57,10 +57,10 @@ fn what_hides_a_failure_is_warned_of() {
          { review = 'default', fresh = true }, { file = 'b', fresh = 1 }]\n@T1"
     ), @r"
     2:19 `'make; echo made'` warning: only the last command of this check has to succeed | write `&&` in place of `;`, or begin with `set -e`
-    2:46 `'cargo test || true'` warning: this check passes whatever fails, for `|| true` | leave that out
-    2:70 `'a | head -3'` warning: `head` may stop reading before the command in front of it has ended, and then the check is broken | let the last command read to the end, such as `grep x > /dev/null` for `grep -q x`, or say `pipefail = false`
+    2:46 `'cargo test || true'` warning: this check always passes, because of `|| true` | remove that
+    2:70 `'a | head -3'` warning: `head` may stop reading before the command that feeds it has ended, and then the check is broken | let the last command read to the end, such as `grep x > /dev/null` for `grep -q x`, or set `pipefail = false`
     3:54 `['sh', '-c', 'a; b']` warning: only the last command of this check has to succeed | write `&&` in place of `;`, or begin with `set -e`
-    4:31 `true` error: `fresh` is for commands and files, and this check is made by an agent | leave it out
+    4:31 `true` error: `fresh` is for commands and files, but this check is a review by an agent | remove it
     4:61 `1` error: `fresh` must be `true` or `false` | this is a number
     ");
 }
@@ -73,12 +73,12 @@ fn wrong_types() {
     3:10 `3` error: `agents` must be a table | this is a number
     4:12 `[]` error: `worktree` must be a table | this is a list
     5:12 `'x'` error: `defaults` must be a table | this is text
-    6:9 `4` error: `group` must be a list of tables | this is no table | write `[[group]]`, with two brackets, before each of them
+    6:9 `4` error: `group` must be a list of tables | this is not a table | write `[[group]]`, with two brackets, before each of them
     ");
-    insta::assert_snapshot!(check("task = 1"), @"1:8 `1` error: `task` must be a list of tables | this is no table | write `[[task]]`, with two brackets, before each of them");
+    insta::assert_snapshot!(check("task = 1"), @"1:8 `1` error: `task` must be a list of tables | this is not a table | write `[[task]]`, with two brackets, before each of them");
     insta::assert_snapshot!(check("[task]\nid = 'T1'"), @"1:1 `[task]` error: `task` must be a list of tables | this is a single table | write `[[task]]`, with two brackets, before each of them");
     insta::assert_snapshot!(check("task = [1]"), @r"
-    1:1 `` error: a plan without tasks is never complete | no `[[task]]` in this file | add a `[[task]]` with `id`, `title`, `prompt` and `checks`
+    1:1 `` error: the plan has no tasks | no `[[task]]` in this file | add a `[[task]]` with `id`, `title`, `prompt` and `checks`
     1:9 `1` error: an entry of `task` must be a table | this is a number
     ");
     insta::assert_snapshot!(check("[agents]\ndefault = 'claude'\n@T1\ndepends_on = 'T0'\nfiles = [1]\nconfirm = 'yes'\nsilence = 5\nattempts = 1.5"), @r#"
@@ -113,14 +113,14 @@ fn cycles() {
 fn dependencies() {
     insta::assert_snapshot!(check("@T1\ndepends_on = ['T1']"), @"6:15 `'T1'` error: the task `T1` depends on itself | remove this");
     insta::assert_snapshot!(check("@Setup-1\n@b\ndepends_on = ['setup-1', 'Setup-2', 'nowhere', 'a b']"), @r#"
-    11:15 `'setup-1'` error: there is no task "setup-1" | did you mean "Setup-1"? capitals count
+    11:15 `'setup-1'` error: there is no task "setup-1" | did you mean "Setup-1"? ids are case-sensitive
     11:26 `'Setup-2'` error: there is no task "Setup-2" | did you mean "Setup-1"?
     11:37 `'nowhere'` error: there is no task "nowhere" | not in this plan | add the task, or remove it from `depends_on`
     11:48 `'a b'` error: there is no task "a b" | not in this plan | add the task, or remove it from `depends_on`
     "#);
     insta::assert_snapshot!(check("@a\n@b\ndepends_on = ['a', 'a', '', 1]"), @r"
     11:20 `'a'` warning: the dependency on `a` is listed twice | once is enough
-    11:25 `''` error: an entry of `depends_on` is empty | say something here
+    11:25 `''` error: an entry of `depends_on` is empty | write something here
     11:29 `1` error: an entry of `depends_on` must be text | this is a number
     ");
 }
@@ -145,9 +145,9 @@ fn ids() {
 
 #[test]
 fn nothing_to_do_or_to_prove_it() {
-    insta::assert_snapshot!(check(""), @"1:1 `` error: a plan without tasks is never complete | no `[[task]]` in this file | add a `[[task]]` with `id`, `title`, `prompt` and `checks`");
-    insta::assert_snapshot!(check("task = []"), @"1:1 `` error: a plan without tasks is never complete | no `[[task]]` in this file | add a `[[task]]` with `id`, `title`, `prompt` and `checks`");
-    insta::assert_snapshot!(check("[[task]]\nid = 'T1'\ntitle = 't'\nprompt = 'p'"), @r#"1:1 `[[task]]` error: nothing checks this task | add `checks = ["…"]`: commands that prove it done | say `checks = []` if it cannot be proven, or give `[defaults]` some `checks`"#);
+    insta::assert_snapshot!(check(""), @"1:1 `` error: the plan has no tasks | no `[[task]]` in this file | add a `[[task]]` with `id`, `title`, `prompt` and `checks`");
+    insta::assert_snapshot!(check("task = []"), @"1:1 `` error: the plan has no tasks | no `[[task]]` in this file | add a `[[task]]` with `id`, `title`, `prompt` and `checks`");
+    insta::assert_snapshot!(check("[[task]]\nid = 'T1'\ntitle = 't'\nprompt = 'p'"), @r#"1:1 `[[task]]` error: nothing checks this task | add `checks = ["…"]`: commands that prove it done | set `checks = []` if it cannot be proven, or give `[defaults]` some `checks`"#);
     assert_eq!(check("[[task]]\nid = 'T1'\ntitle = 't'\nprompt = 'p'\nchecks = []"), "fine");
     assert_eq!(check("[defaults]\nchecks = ['x']\n[[task]]\nid = 'T1'\ntitle = 't'\nprompt = 'p'"), "fine");
 }
@@ -159,16 +159,16 @@ fn missing_and_empty_text() {
     1:1 `[[task]]` error: task `T1` has no `prompt` | add `prompt = "…"`
     "#);
     insta::assert_snapshot!(check("[[task]]\nid = ''\ntitle = ' '\nprompt = '''\n\n'''\nchecks = ['', [], ['']]\ncriteria = ['']\nagent = ''"), @r#"
-    2:6 `''` error: `id` is empty | say something here
-    3:9 `' '` error: `title` is empty | say something here
+    2:6 `''` error: `id` is empty | write something here
+    3:9 `' '` error: `title` is empty | write something here
     4:10 `'''
 
-    '''` error: `prompt` is empty | say something here
-    7:11 `''` error: an entry of `checks` is empty | say something here
+    '''` error: `prompt` is empty | write something here
+    7:11 `''` error: an entry of `checks` is empty | write something here
     7:15 `[]` error: an entry of `checks` must be a command line, or a table like `{ run = "…", timeout = "2m" }` | this is a list
     7:19 `['']` error: an entry of `checks` must be a command line, or a table like `{ run = "…", timeout = "2m" }` | this is a list
-    8:13 `''` error: an entry of `criteria` is empty | say something here
-    9:9 `''` error: `agent` is empty | say something here
+    8:13 `''` error: an entry of `criteria` is empty | write something here
+    9:9 `''` error: `agent` is empty | write something here
     "#);
     insta::assert_snapshot!(check("[[task]]\nid = 'T1'\ntitle = \"a\\u001B[2Jb\"\nprompt = 'p'\nchecks = []\n[[task]]\nid = 'T2'\ntitle = \"a\\u202Eb\"\nprompt = 'p'\nchecks = []"), @r#"
     3:9 `"a\u001B[2Jb"` error: `title` holds '\u{1b}' | one line without control characters
@@ -184,12 +184,12 @@ fn missing_and_empty_text() {
 fn groups() {
     let two = "[[group]]\nid = '1-foundation'\n[[group]]\nid = '2-walls'\ntitle = 'Walls'\n";
     insta::assert_snapshot!(check(&format!("{two}@T1\n@T2\ngroup = '1-fundation'\n@T3\ngroup = 'roof'\n@T4\ngroup = '2-walls'")), @r#"
-    2:6 `'1-foundation'` warning: no task is in the group `1-foundation` | it will be passed over
-    6:1 `[[task]]` error: this task is in no group | add `group = "1-foundation"` | a plan that declares groups has every task in one
+    2:6 `'1-foundation'` warning: no task is in the group `1-foundation` | it is ignored
+    6:1 `[[task]]` error: this task has no group | add `group = "1-foundation"` | a plan that declares groups has every task in one
     16:9 `'1-fundation'` error: there is no group "1-fundation" | did you mean "1-foundation"?
     22:9 `'roof'` error: there is no group "roof" | not declared | declared: `1-foundation`, `2-walls`
     "#);
-    insta::assert_snapshot!(check(&format!("{two}@T1\ngroup = '1-foundation'\ndepends_on = ['T2']\n@T2\ngroup = '2-walls'")), @r#"12:15 `'T2'` error: `T1` is in the group `1-foundation` and waits for `T2` in the later group `2-walls` | groups are worked on in order, so this never comes | move one of the tasks, reorder the groups, or say `schedule = "flow"` in `[policy]`"#);
+    insta::assert_snapshot!(check(&format!("{two}@T1\ngroup = '1-foundation'\ndepends_on = ['T2']\n@T2\ngroup = '2-walls'")), @r#"12:15 `'T2'` error: `T1` is in the group `1-foundation` and waits for `T2` in the later group `2-walls` | groups run in order, so this task can never start | move one of the tasks, reorder the groups, or set `schedule = "flow"` in `[policy]`"#);
     assert_eq!(
         check(&format!(
             "[policy]\nschedule = 'flow'\n{two}@T1\ngroup = '1-foundation'\ndepends_on = ['T2']\n@T2\ngroup = '2-walls'"
@@ -212,7 +212,7 @@ fn numbers_and_times() {
     4:16 `5` error: `landing_wait` is not a length of time | write it like "90s", "5m" or "1h30m"
     10:12 `100` error: `priority` is out of range | 1 to 99 is allowed
     11:12 `-1` error: `attempts` is out of range | 1 to 100 is allowed
-    12:11 `'0s'` error: `timeout` is no time at all | must be more than 0
+    12:11 `'0s'` error: `timeout` is zero | must be more than 0
     13:11 `'never'` error: `silence` is not a length of time | write it like "90s", "5m" or "1h30m"
     "#);
     insta::assert_snapshot!(check("[policy]\nmax_parallel = 99999999999999999999999\nlanding_checks = [{ run = 'a', timeout = '25h' }]\n@T1"), @r"
@@ -225,7 +225,7 @@ fn numbers_and_times() {
 fn paths_commands_and_choices() {
     insta::assert_snapshot!(check("[worktree]\ncopy = ['/etc/passwd', 'ok']\nsetup = []\n@T1\nfiles = ['../a', 'C:\\x']"), @r#"
     2:9 `'/etc/passwd'` error: "/etc/passwd" cannot be a path in `copy`: it is absolute, or leaves the project | write it from the top of the project, like `src/a.rs`
-    3:9 `[]` error: `setup` names no program | the first word is the program
+    3:9 `[]` error: `setup` does not name a program | the first word is the program
     9:10 `'../a'` error: "../a" cannot be a path in `files`: it is absolute, or leaves the project | write it from the top of the project, like `src/a.rs`
     9:18 `'C:\x'` error: "C:\\x" cannot be a path in `files`: it is absolute, or leaves the project | write it from the top of the project, like `src/a.rs`
     "#);
@@ -236,8 +236,8 @@ fn paths_commands_and_choices() {
     5:17 `"a\nb"` error: `commit_prefix` holds '\n' | one line without control characters
     "#);
     insta::assert_snapshot!(check("[policy]\nlanding_checks = [\"echo 'open\", \"a\\u0000b\", ['a', \"\\u0000\"]]\n@T1"), @r#"
-    2:19 `"echo 'open"` warning: a quote in an entry of `landing_checks` is not closed | a shell would refuse this line
-    2:33 `"a\u0000b"` error: an entry of `landing_checks` holds a NUL character | no process can be given this
+    2:19 `"echo 'open"` warning: a quote in an entry of `landing_checks` is not closed | a shell would reject this line
+    2:33 `"a\u0000b"` error: an entry of `landing_checks` holds a NUL character | a NUL character cannot be passed to a process
     2:45 `['a', "\u0000"]` error: an entry of `landing_checks` must be a command line, or a table like `{ run = "…", timeout = "2m" }` | this is a list
     "#);
 }
@@ -249,12 +249,12 @@ fn stand_ins() {
     };
     assert_eq!(check(&agents("fallback = 'b'", "provider = 'acme'")), "fine");
     insta::assert_snapshot!(check(&agents("fallback = 'c'", "fallback = 'b'")), @r"
-    3:12 `'c'` error: `a` falls back on `c`, which is no agent | defined are `a`, `b`
-    6:12 `'b'` error: `b` stands in for itself: b → b | one of them has to go without a `fallback`
+    3:12 `'c'` error: the fallback of `a` is `c`, which is not an agent | defined agents: `a`, `b`
+    6:12 `'b'` error: `b` is its own fallback: b → b | remove the `fallback` of one of them
     ");
     insta::assert_snapshot!(check(&agents("fallback = 'b'", "fallback = 'a'")), @r"
-    3:12 `'b'` error: `a` stands in for itself: a → b → a | one of them has to go without a `fallback`
-    6:12 `'a'` error: `b` stands in for itself: b → a → b | one of them has to go without a `fallback`
+    3:12 `'b'` error: `a` is its own fallback: a → b → a | remove the `fallback` of one of them
+    6:12 `'a'` error: `b` is its own fallback: b → a → b | remove the `fallback` of one of them
     ");
 }
 
@@ -268,34 +268,34 @@ fn agents() {
     assert_eq!(check("@T1\nagent = 'whoever drives'"), "fine");
     insta::assert_snapshot!(check("[agents.a]\nprompt = 'file'\n[agents.b]\ncommand = ''\n[agents.c]\ncommand = \"'\"\n[agents.d]\ncommand = []\n[agents.'']\ncommand = 'a'\n[agents.e]\nenv = { 'A=B' = 'c', C = \"\\u0000\" }\n@T1\nagent = 'a'"), @r#"
     1:1 `[agents.a]` error: `[agents.NAME]` has no `command` | add `command = ["my-agent", "--flag"]`
-    4:11 `''` error: `command` is empty | say something here
-    6:11 `"'"` error: `command` cannot be split into words | a quote is open, or there is no first word
-    8:11 `[]` error: `command` names no program | the first word is the program
+    4:11 `''` error: `command` is empty | write something here
+    6:11 `"'"` error: `command` cannot be split into words | a quote is not closed, or there is no first word
+    8:11 `[]` error: `command` does not name a program | the first word is the program
     9:9 `''` error: an agent's name is empty or holds a control character | name it plainly, like `default`
     11:1 `[agents.e]` error: `[agents.NAME]` has no `command` | add `command = ["my-agent", "--flag"]`
     12:9 `'A=B'` error: "A=B" cannot name an environment variable | letters, digits and `_`
-    12:26 `"\u0000"` error: the value of `C` holds a NUL character | no process can be given this
+    12:26 `"\u0000"` error: the value of `C` holds a NUL character | a NUL character cannot be passed to a process
     "#);
     insta::assert_snapshot!(check("[agents.a]\ncommand = 'a b'\nprompt = 'file'\n[agents.b]\ncommand = 'a {prompt} | tee'\n@T1\nagent = 'a'"), @r#"
     2:11 `'a b'` error: this agent gets its prompt as a file, but its command does not name it | put `{prompt}` where the path belongs
-    5:11 `'a {prompt} | tee'` warning: `|` reaches the agent as an argument | no shell reads this | write `command = ["sh", "-c", "…"]` if a shell is wanted
-    5:11 `'a {prompt} | tee'` warning: `{prompt}` stays as it is: this agent gets its prompt on stdin | add `prompt = "file"` to have it replaced by a path
+    5:11 `'a {prompt} | tee'` warning: `|` reaches the agent as an argument | this is not run in a shell | write `command = ["sh", "-c", "…"]` if a shell is wanted
+    5:11 `'a {prompt} | tee'` warning: `{prompt}` is not replaced: this agent gets its prompt on stdin | add `prompt = "file"` to have it replaced by a path
     "#);
     insta::assert_snapshot!(check("[agents.a]\nadapter = 'claud'\n[agents.b]\nadapter = 'codex'\ncommand = 'codex'\nmax_turns = 3\nbudget_usd = 1\n[agents.c]\nadapter = 'claude'\nprogram = 'bin/claude'\nmodel = '--x'\nmax_turns = 0\nbudget_usd = -1.5\npermissions = 'some'\n[agents.d]\ncommand = 'd'\nmodel = 'x'\n[agents.e]\nadapter = 'gemini'\nhooks = true\nmcp = 'no'\nmax_turns = 9\nbudget_usd = 1\n[agents.f]\nadapter = 'opencode'\nmax_turns = 9\n@T1\nagent = 'a'"), @r#"
     2:11 `'claud'` error: `adapter` cannot be "claud" | did you mean "claude"? | choose one of `command`, `claude`, `codex`, `gemini`, `opencode`
-    5:11 `'codex'` error: `command` means nothing to the adapter `codex` | Piton knows how this client is started; `program` says where it is
-    6:13 `3` error: `max_turns` means nothing to the adapter `codex` | this client cannot be held to it; `timeout` bounds every agent
-    7:14 `1` error: `budget_usd` means nothing to the adapter `codex` | this client cannot be held to it; `timeout` bounds every agent
-    10:11 `'bin/claude'` error: `program` is a path that begins nowhere | write a name, or a path that begins with `/`
+    5:11 `'codex'` error: the adapter `codex` does not use `command` | Piton knows how this client is started; `program` says where it is
+    6:13 `3` error: the adapter `codex` does not use `max_turns` | this client has no such limit; `timeout` limits every agent
+    7:14 `1` error: the adapter `codex` does not use `budget_usd` | this client has no such limit; `timeout` limits every agent
+    10:11 `'bin/claude'` error: `program` is a relative path | write a name, or a path that begins with `/`
     11:9 `'--x'` error: `model` begins with a dash | the client would take it for an option
     12:13 `0` error: `max_turns` is out of range | 1 to 10000 is allowed
     13:14 `-1.5` error: `budget_usd` is out of range | more than 0, and at most 1000000
     14:15 `'some'` error: `permissions` cannot be "some" | not one of the choices | choose one of `narrow`, `all`
-    17:9 `'x'` error: `model` means nothing to the adapter `command` | only clients that Piton knows have this
-    20:9 `true` error: `hooks` means nothing to the adapter `gemini` | only `claude` and `codex` can be asked before they stop
+    17:9 `'x'` error: the adapter `command` does not use `model` | only known clients support this
+    20:9 `true` error: the adapter `gemini` does not use `hooks` | only `claude` and `codex` can be asked before they stop
     21:7 `'no'` error: `mcp` must be `true` or `false` | this is text
-    23:14 `1` error: `budget_usd` means nothing to the adapter `gemini` | this client cannot be held to it; `timeout` bounds every agent
-    26:13 `9` error: `max_turns` means nothing to the adapter `opencode` | this client cannot be held to it; `timeout` bounds every agent
+    23:14 `1` error: the adapter `gemini` does not use `budget_usd` | this client has no such limit; `timeout` limits every agent
+    26:13 `9` error: the adapter `opencode` does not use `max_turns` | this client has no such limit; `timeout` limits every agent
     "#);
     let known = "[agents.a]\nadapter = 'claude'\nprogram = '/opt/claude'\nmodel = 'opus'\nmax_turns = 40\nbudget_usd = 2.5\npermissions = 'all'\nmcp = false\nhooks = true\n[agents.b]\nadapter = 'codex'\n";
     let (config, wrong) = read_config(known);
@@ -319,21 +319,21 @@ fn bounds_in_money() {
         "[agents.a]\nadapter = 'codex'\n[agents.b]\nadapter = 'claude'\n[agents.c]\nadapter = 'gemini'\n";
     let budget = "[budget]\nrun_usd = 3\ntask_tokens = 5\nattempt_usd = 1\n";
     insta::assert_snapshot!(check(&format!("{agents}{budget}@T1\nagent = 'a'")), @"
-    8:11 `3` warning: `run_usd` does not bind `a`: codex tells tokens, but no money | `run_tokens` and `run_time` bind it
-    8:11 `3` warning: `run_usd` does not bind `c`: gemini tells tokens, but no money | `run_tokens` and `run_time` bind it
-    10:15 `1` warning: `attempt_usd` does not bind `a`: codex tells tokens, but no money | `attempt_tokens` and `attempt_time` bind it
-    10:15 `1` warning: `attempt_usd` does not bind `c`: gemini tells tokens, but no money | `attempt_tokens` and `attempt_time` bind it
+    8:11 `3` warning: `run_usd` does not limit `a`: codex reports tokens but no cost | `run_tokens` and `run_time` limit it
+    8:11 `3` warning: `run_usd` does not limit `c`: gemini reports tokens but no cost | `run_tokens` and `run_time` limit it
+    10:15 `1` warning: `attempt_usd` does not limit `a`: codex reports tokens but no cost | `attempt_tokens` and `attempt_time` limit it
+    10:15 `1` warning: `attempt_usd` does not limit `c`: gemini reports tokens but no cost | `attempt_tokens` and `attempt_time` limit it
     ");
     let (config, wrong) = read_config(budget);
     assert_eq!(wrong, []);
     insta::assert_snapshot!(check_with("[agents.a]\nadapter = 'codex'\n@T1\nagent = 'a'", &config), @"
-    1:9 `a` warning: `run_usd` does not bind `a`: codex tells tokens, but no money | `run_tokens` and `run_time` bind it
-    1:9 `a` warning: `attempt_usd` does not bind `a`: codex tells tokens, but no money | `attempt_tokens` and `attempt_time` bind it
+    1:9 `a` warning: `run_usd` does not limit `a`: codex reports tokens but no cost | `run_tokens` and `run_time` limit it
+    1:9 `a` warning: `attempt_usd` does not limit `a`: codex reports tokens but no cost | `attempt_tokens` and `attempt_time` limit it
     ");
     let (config, _) = read_config(agents);
     insta::assert_snapshot!(check_with("[budget]\ntask_usd = 3\n@T1\nagent = 'a'", &config), @"
-    2:12 `3` warning: `task_usd` does not bind `a`: codex tells tokens, but no money | `task_tokens` and `task_time` bind it
-    2:12 `3` warning: `task_usd` does not bind `c`: gemini tells tokens, but no money | `task_tokens` and `task_time` bind it
+    2:12 `3` warning: `task_usd` does not limit `a`: codex reports tokens but no cost | `task_tokens` and `task_time` limit it
+    2:12 `3` warning: `task_usd` does not limit `c`: gemini reports tokens but no cost | `task_tokens` and `task_time` limit it
     ");
 }
 
@@ -368,7 +368,7 @@ fn fences_have_no_holes_by_mistake() {
     2:34 `'../x'` error: "../x" cannot be a pattern in `protected`: it is not a path from the top of the project | write it like `tests/**`
     2:42 `'a['` error: "a[" cannot be a pattern in `protected`: unclosed character class; missing ']' | write it like `tests/**`
     3:11 `'deny'` error: `protect` cannot be "deny" | not one of the choices | choose one of `report`, `block`
-    4:11 `'0s'` error: `startup` is no time at all | must be more than 0
+    4:11 `'0s'` error: `startup` is zero | must be more than 0
     6:8 `'none'` error: `mode` cannot be "none" | not one of the choices | choose one of `auto`, `on`, `off`
     7:25 `'x'` error: "x" cannot be a place in `writable` | an absolute path, or one like `~/.cache`
     7:30 `'~/../y'` error: "~/../y" cannot be a place in `writable` | an absolute path, or one like `~/.cache`

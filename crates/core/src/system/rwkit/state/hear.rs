@@ -69,7 +69,7 @@ impl Listener {
     fn given(&mut self, shown: &Value, found: &Value) {
         for name in ["version", "session_id"] {
             if differs(&shown[name], &found[name]) {
-                self.nonsense(None, format!("`{name}` changed"), "this is not changed here");
+                self.nonsense(None, format!("`{name}` changed"), "this cannot be changed here");
             }
         }
         for name in [
@@ -82,7 +82,7 @@ impl Listener {
             "auto_answer",
         ] {
             if differs(&shown["config"][name], &found["config"][name]) {
-                let why = "it is given when the run is started";
+                let why = "it is set when the run starts";
                 self.nonsense(None, format!("`config.{name}` changed"), why);
             }
         }
@@ -96,7 +96,7 @@ impl Listener {
                     self.nonsense(None, format!("a story {id:?} was added"), "the list has no such story");
                 }
                 Some(known) if differs(&known["title"], &story["title"]) => {
-                    self.nonsense(None, format!("the title of {id} changed"), "it is the list's");
+                    self.nonsense(None, format!("the title of {id} changed"), "only the list defines it");
                 }
                 Some(_) => {}
             }
@@ -114,7 +114,7 @@ impl Listener {
                 self.edits.push(Edit { task: None, what: What::Stop });
             }
             Some(RunWord::Running) if before == "paused" || before == "failed" => {
-                self.nonsense(None, format!("`status` is {after}"), "`piton run` goes on with it");
+                self.nonsense(None, format!("`status` is {after}"), "`piton run` resumes it");
             }
             Some(RunWord::Completed) => {
                 let why = "it is completed when every task and gate is; `piton status` shows what is left";
@@ -122,7 +122,7 @@ impl Listener {
             }
             // Derived: it says so by itself when it is so.
             Some(_) => {}
-            None => self.nonsense(None, format!("`status` is {after}"), "this is no status of a run"),
+            None => self.nonsense(None, format!("`status` is {after}"), "this is not a status of a run"),
         }
     }
 
@@ -143,12 +143,12 @@ impl Listener {
         for (known, batch) in before.iter().zip(after) {
             if known["batch_id"] == batch["batch_id"] && differs(&known["status"], &batch["status"]) {
                 let what = format!("the batch {} is {}", batch["batch_id"], batch["status"]);
-                self.nonsense(None, what, "its tasks say how far it is; `piton batch` shows it");
+                self.nonsense(None, what, "its status follows from its tasks; `piton batch` shows it");
             }
         }
         for batch in after.iter().skip(before.len()) {
             let what = format!("a batch {} was added", batch["batch_id"]);
-            self.nonsense(None, what, "batches follow from what tasks wait for; `piton batch` shows them");
+            self.nonsense(None, what, "batches follow from dependencies; `piton batch` shows them");
         }
     }
 
@@ -159,7 +159,7 @@ impl Listener {
             Value::Object(after) if !after.is_empty() || before.is_empty() => after,
             Value::Null if before.is_empty() => return,
             Value::Object(_) | Value::Null => {
-                return self.nonsense(None, "`tasks` is gone".to_owned(), "tasks are the list's");
+                return self.nonsense(None, "`tasks` was removed".to_owned(), "only the list defines tasks");
             }
             _ => return self.nonsense(None, "`tasks` changed".to_owned(), "it must be an object"),
         };
@@ -179,7 +179,7 @@ impl Listener {
                     }
                 }
                 Some(_) => self.nonsense(Some(&id), format!("{id} changed"), "a task must be an object"),
-                None => self.nonsense(Some(&id), format!("{id} is gone"), "tasks are the list's"),
+                None => self.nonsense(Some(&id), format!("{id} was removed"), "only the list defines tasks"),
             }
         }
         let untold = Value::Null;
@@ -195,7 +195,7 @@ impl Listener {
         let id = match TaskId::new(name.trim()) {
             Ok(id) => id,
             Err(bad) => {
-                self.nonsense(None, what, &format!("it cannot be called so: {bad}"));
+                self.nonsense(None, what, &format!("it cannot have this id: {bad}"));
                 return None;
             }
         };
@@ -218,7 +218,7 @@ impl Listener {
             match RepoPath::new(&file) {
                 Ok(file) => files.push(file),
                 Err(bad) => {
-                    self.nonsense(Some(&id), what, &format!("it cannot make {file:?}: {bad}"));
+                    self.nonsense(Some(&id), what, &format!("it cannot have the file {file:?}: {bad}"));
                     return None;
                 }
             }
@@ -242,7 +242,11 @@ impl Listener {
     fn planned(&mut self, pair: &Pair) {
         for name in ["description", "agent", "story_id", "dependencies", "files_expected"] {
             if differs(&pair.before[name], &pair.after[name]) {
-                self.nonsense(Some(&pair.id), format!("`{name}` of {} changed", pair.id), "it is the list's");
+                self.nonsense(
+                    Some(&pair.id),
+                    format!("`{name}` of {} changed", pair.id),
+                    "only the list defines it",
+                );
             }
         }
     }
@@ -258,7 +262,7 @@ impl Listener {
             (_, Some(meant)) => (status.as_str().unwrap_or_default(), meant.word),
             (_, None) => {
                 let what = format!("the status of {id} is {status}");
-                return self.nonsense(Some(id), what, "this is no status of a task");
+                return self.nonsense(Some(id), what, "this is not a status of a task");
             }
         };
         let known = errors(&before["error"]);
@@ -273,7 +277,7 @@ impl Listener {
             Some(error) => error.clone(),
             None => format!("{otherwise} in {FILE}"),
         };
-        let failed = || What::Failed { reason: cause("said to have failed"), report: report.clone() };
+        let failed = || What::Failed { reason: cause("marked as failed"), report: report.clone() };
         let done = || What::ReportDone { report: report.clone() };
         let given_up = word != "blocked"
             && TaskStatus::meant(word).is_some_and(|meant| meant.word == TaskStatus::Abandoned);
@@ -291,9 +295,9 @@ impl Listener {
             (shown, same) if same == shown => None,
             (_, Pending) => Some(What::Reset),
             (_, Skipped) => Some(What::Skip),
-            (_, Blocked) if given_up => Some(What::Abandon { reason: cause("given up") }),
+            (_, Blocked) if given_up => Some(What::Abandon { reason: cause("abandoned") }),
             (_, Blocked) => {
-                Some(What::Blocked { reason: cause("said to be blocked"), report: report.clone() })
+                Some(What::Blocked { reason: cause("marked as blocked"), report: report.clone() })
             }
             (Blocked, InProgress) => Some(What::Retry { start: true }),
             (Blocked, Failed) => Some(What::Retry { start: false }),
@@ -327,7 +331,7 @@ impl Listener {
     fn flags(&mut self, pair: &Pair) {
         let id = &pair.id;
         for (name, why) in [
-            ("files_exist", format!("Piton looks at its files itself: `piton verify {id}`")),
+            ("files_exist", format!("Piton checks its files itself: `piton verify {id}`")),
             ("state_synced", "it is set when the work is proven and its box is ticked".to_owned()),
         ] {
             let [before, after] = [pair.before, pair.after].map(|entry| &entry["verification"][name]);
@@ -382,14 +386,14 @@ impl Listener {
         };
         let (Ok(task), Some(meant)) = (gate_task(name), word(after)) else {
             let what = format!("the gate {name:?} is {after}");
-            return self.nonsense(None, what, "this is no gate, or nothing that a gate can be");
+            return self.nonsense(None, what, "this is not a gate, or not a status of a gate");
         };
         let report = Report::default();
         let wish = match meant {
             same if Some(same) == word(before) => return,
             GateSaid::Done => What::ReportDone { report },
             GateSaid::Degraded => What::Skip,
-            GateSaid::Failed => What::Failed { reason: format!("said to have failed in {FILE}"), report },
+            GateSaid::Failed => What::Failed { reason: format!("marked as failed in {FILE}"), report },
             GateSaid::Running => What::Start,
             GateSaid::Open => What::Reset,
         };

@@ -155,7 +155,7 @@ fn tell(line: &Line) -> (Level, String) {
         }
         Line::Guardrail(text) => (Info, format!("Guardrail: {text}")),
         Line::Refused(refused) => {
-            (Warning, format!("An edit was not taken: {}: {}", refused.edit, refused.reason))
+            (Warning, format!("Rejected an edit: {}: {}", refused.edit, refused.reason))
         }
     }
 }
@@ -185,12 +185,12 @@ fn stopped(reason: &StopReason) -> (Level, String) {
     use Level::{Error, Info, Warning};
     match reason {
         StopReason::Completed => (Info, "Full pipeline completed".to_owned()),
-        StopReason::Ended => (Warning, "Pipeline ended with work that is not done".to_owned()),
+        StopReason::Ended => (Warning, "Pipeline ended with unfinished work".to_owned()),
         StopReason::Filter => (Info, "What was selected is completed".to_owned()),
         StopReason::Person => (Info, "Paused on request".to_owned()),
-        StopReason::LandingWaits { detail } => (Warning, format!("Paused, since landing waits: {detail}")),
+        StopReason::LandingWaits { detail } => (Warning, format!("Paused because landing waits: {detail}")),
         StopReason::PlanChanged { detail } => {
-            (Warning, format!("Paused, since the list changed: {}", one_line(detail)))
+            (Warning, format!("Paused because the list changed: {}", one_line(detail)))
         }
         StopReason::Elsewhere { detail } | StopReason::Siblings { detail } => {
             (Info, format!("Paused: {detail}"))

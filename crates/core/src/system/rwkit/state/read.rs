@@ -210,7 +210,7 @@ fn version(reader: &mut Reader, root: Fields) -> Option<String> {
     let version = reader.text(root, "version")?;
     let known = matches!(version.split('.').next(), Some("1" | "2" | "3"));
     if let (false, Some(node)) = (known, get(root, "version")) {
-        let message = format!("the version {version:?} is not known");
+        let message = format!("the version {version:?} is unknown");
         reader.problems.push(Diagnostic::error(node.at.clone(), message).label("1, 2 and 3 are"));
     }
     Some(version)
@@ -257,7 +257,7 @@ fn tasks(reader: &mut Reader, root: Fields, state: &mut ForeignState) {
         };
         let Some(task) = task(reader, node, &id) else { continue };
         if state.tasks.insert(id.clone(), task).is_some() {
-            reader.warn(node, format!("{id} is there twice"), "the last one counts");
+            reader.warn(node, format!("{id} appears twice"), "the last one is used");
         }
     }
 }
@@ -362,7 +362,7 @@ fn retries(reader: &mut Reader, root: Fields, state: &mut ForeignState) {
         let (name, node) = entry;
         let Some(attempts) = reader.count(std::slice::from_ref(entry), name) else { continue };
         let Ok(id) = TaskId::new(name.trim()) else {
-            reader.warn(node, format!("`retry_counts` names {name:?}, which is no id"), "left out");
+            reader.warn(node, format!("`retry_counts` names {name:?}, which is not an id"), "left out");
             continue;
         };
         if attempts > FAILURES {
@@ -390,13 +390,13 @@ fn blocked(reader: &mut Reader, root: Fields, state: &mut ForeignState) {
                 task.status = TaskWord::Blocked;
             }
             Err(_) => {
-                reader.warn(node, format!("`blocked_tasks` names {name:?}, which is no id"), "left out");
+                reader.warn(node, format!("`blocked_tasks` names {name:?}, which is not an id"), "left out");
             }
         }
     }
     if known != counted {
         let message = format!("`blocked_tasks` lists {known} of the tasks; {counted} are");
-        reader.warn(node, message, "counted anew");
+        reader.warn(node, message, "counted again");
     }
 }
 
@@ -413,7 +413,7 @@ fn batches(reader: &mut Reader, root: Fields) -> Vec<ForeignBatch> {
                 place.insert(ForeignBatch { id, tasks, compacted });
             }
             Entry::Occupied(_) => {
-                reader.warn(node, format!("batch {id} is there twice"), "the first one counts");
+                reader.warn(node, format!("batch {id} appears twice"), "the first one is used");
             }
         }
     }
@@ -432,7 +432,7 @@ fn gates(reader: &mut Reader, root: Fields, state: &mut ForeignState) {
             }
         };
         let Some(meant) = GateSaid::meant(word) else {
-            let message = format!("{word:?} is nothing that a gate can be");
+            let message = format!("{word:?} is not a status of a gate");
             reader.problems.push(Diagnostic::error(node.at.clone(), message).label(KNOWN));
             continue;
         };
@@ -443,7 +443,7 @@ fn gates(reader: &mut Reader, root: Fields, state: &mut ForeignState) {
         };
         if !meant.exact {
             let label = format!("read as {}", ended.map_or("not passed yet", GateWord::word));
-            reader.warn(node, format!("{word:?} is no word for a gate of this file"), &label);
+            reader.warn(node, format!("{word:?} is not a status of a gate in this file"), &label);
         }
         state.gates.extend(ended.map(|ended| (name.clone(), ended)));
     }
@@ -463,7 +463,7 @@ fn logs(reader: &mut Reader, root: Fields) -> Vec<Log> {
                 let word = reader.words(fields, "level");
                 let level = word.as_deref().map_or(Some(Level::Info), Level::meant);
                 if let (None, Some(node)) = (level, get(fields, "level")) {
-                    reader.warn(node, "this is no level of a log", "read as info");
+                    reader.warn(node, "this is not a log level", "read as info");
                 }
                 logs.push(Log {
                     at: reader.time(fields, "timestamp"),
@@ -471,7 +471,7 @@ fn logs(reader: &mut Reader, root: Fields) -> Vec<Log> {
                     message: reader.words(fields, "message").unwrap_or_default(),
                 });
             }
-            _ => reader.warn(node, "this is no line of a log", "left out"),
+            _ => reader.warn(node, "this is not a log line", "left out"),
         }
     }
     logs
@@ -535,6 +535,6 @@ fn recount(reader: &mut Reader, fields: Fields, name: &str, counted: usize) {
     };
     if said != i64::try_from(counted).ok() {
         let said = said.map_or_else(|| node.name().to_owned(), |said| said.to_string());
-        reader.warn(node, format!("`{name}` is {said}; counted, it is {counted}"), "counted anew");
+        reader.warn(node, format!("`{name}` is {said}; counted, it is {counted}"), "counted again");
     }
 }

@@ -47,9 +47,9 @@ impl Left<'_> {
         };
         let past = past.filter(|past| past.status != Status::Pending || past.spent > 0);
         let why = match (missing, &past) {
-            (Some(file), _) => format!("it is called done, but {file} is not there or empty"),
+            (Some(file), _) => format!("it is marked done, but {file} is missing or empty"),
             (None, Some(_)) => "the list or the state file says so".to_owned(),
-            (None, None) => "nobody has begun it".to_owned(),
+            (None, None) => "it has not been started".to_owned(),
         };
         let claimed = told.map(|told| told.status.word());
         Belief { task: id.clone(), claimed, past, why, corrected: missing.is_some(), worktree: None }
@@ -88,7 +88,7 @@ impl Legacy for Left<'_> {
         let mut done = 0;
         for spec in judged(specs) {
             let missing = evidence.missing.get(&spec.id);
-            let line = |file: &String| takeover::not_there(&spec.id, file, "is not there or empty");
+            let line = |file: &String| takeover::not_there(&spec.id, file, "is missing or empty");
             taken.lines.extend(missing.map(line));
             let belief = self.belief(spec, missing);
             if let Some(past) = belief.past.clone() {

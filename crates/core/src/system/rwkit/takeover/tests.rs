@@ -54,17 +54,17 @@ fn a_claim_counts_if_its_files_are_there_and_attempts_stay_spent() {
     T2 completed after 0
     T3 failed after 2
     T4 abandoned after 3
-    Say("not in the list any more, and kept: T9")
-    Say("2 tasks done before, by the list or the state file")
+    Say("no longer in the list, but kept: T9")
+    Say("2 tasks already done, according to the list or the state file")
     "#);
     insta::assert_snapshot!(judged(&["T1", "T2"]), @r#"
     T1 nothing
     T2 nothing
     T3 failed after 2
     T4 abandoned after 3
-    Say("T1 is called done, but src/a.rs is not there or empty: it is to be done")
-    Say("T2 is called done, but src/a.rs is not there or empty: it is to be done")
-    Say("not in the list any more, and kept: T9")
+    Say("T1 is marked done, but src/a.rs is missing or empty: it is still to be done")
+    Say("T2 is marked done, but src/a.rs is missing or empty: it is still to be done")
+    Say("no longer in the list, but kept: T9")
     "#);
 }
 

@@ -60,7 +60,7 @@ fn what_is_ticked_is_known_with_what_speaks_against_it() {
     assert_eq!(format!("{:?}", ticked(text.as_bytes())), "{T001: None, T002: Some(\"its steps are open\")}");
     assert!(
         told(&reading(text))
-            .contains("2:7: warning: this box is ticked, and a step of it is not (not done)\n")
+            .contains("2:7: warning: this box is ticked, but one of its steps is not (not done)\n")
     );
 }
 

@@ -43,11 +43,11 @@ fn i9_a_range_is_every_task_in_it() {
 fn i9_a_range_without_one_of_its_ends_is_refused() {
     assert_eq!(
         last(3, "T002-T007").1,
-        "4:31: error: `T099` waits for `T002-T007`, and not all of that is there (there is no `T007`)\n"
+        "4:31: error: `T099` waits for `T002-T007`, some of which does not exist (`T007` does not exist)\n"
     );
     assert_eq!(
         last(3, "T003-T001").1,
-        "4:31: error: `T099` waits for `T003-T001`, and not all of that is there (`T001` comes before `T003`)\n"
+        "4:31: error: `T099` waits for `T003-T001`, some of which does not exist (`T001` comes before `T003`)\n"
     );
 }
 
@@ -58,18 +58,19 @@ fn i10_a_story_stands_for_its_tasks_and_other_words_are_told() {
     }
     let text = "- [ ] T001 P1 DB Make it [files: a] [size: S]\n- [ ] T002 P1 ALL Test it [deps: DB tasks] [files: b] [size: S]\n";
     assert_eq!(needs(&reading(text))[1], "T002 < [T001]", "a pseudo-story is one");
-    let expected = "3:31: warning: `T099` waits for \"service tasks\", which is no task (not waited for)\n";
+    let expected =
+        "3:31: warning: `T099` waits for \"service tasks\", which is not a task (not waited for)\n";
     assert_eq!(last(2, "service tasks"), ("[]".to_owned(), expected.to_owned()));
     let strict = reading_with(&folder(&[(LIST, &list(2, "service tasks"))]), &profiles(), true);
     assert!(!strict.reading.is_usable());
     assert_eq!(
         last(2, "T001 when it is ready"),
-        ("[T001]".to_owned(), "3:31: warning: `T099` waits for \"T001 when it is ready\", which is no task (only `T001` is waited for)\n".to_owned())
+        ("[T001]".to_owned(), "3:31: warning: `T099` waits for \"T001 when it is ready\", which is not a task (only `T001` is waited for)\n".to_owned())
     );
     assert_eq!(quiet(2, "T001 (the table)"), "[T001]");
     assert_eq!(
         last(2, "All US-009 tasks").1,
-        "3:31: error: `T099` waits for `US-009`, which is not there (no task has this id)\n"
+        "3:31: error: `T099` waits for `US-009`, which does not exist (no task has this id)\n"
     );
 }
 
@@ -118,7 +119,7 @@ fn i8_case_drifts_and_width_does_not() {
         last(2, "T1"),
         (
             "[]".to_owned(),
-            "3:31: error: `T099` waits for `T1`, which is not there (did you mean `T001`?)\n".to_owned()
+            "3:31: error: `T099` waits for `T1`, which does not exist (did you mean `T001`?)\n".to_owned()
         )
     );
 }
@@ -127,11 +128,11 @@ fn i8_case_drifts_and_width_does_not() {
 fn i13_an_unknown_id_is_refused_with_the_nearest() {
     assert_eq!(
         last(2, "T003").1,
-        "3:31: error: `T099` waits for `T003`, which is not there (did you mean `T001`?)\n"
+        "3:31: error: `T099` waits for `T003`, which does not exist (did you mean `T001`?)\n"
     );
     assert_eq!(
         last(2, "T002, X-99999").1,
-        "3:37: error: `T099` waits for `X-99999`, which is not there (no task has this id)\n"
+        "3:37: error: `T099` waits for `X-99999`, which does not exist (no task has this id)\n"
     );
 }
 
@@ -171,7 +172,7 @@ fn tasks_of_the_other_form_are_waited_for_by_their_numbers() {
     assert_eq!(needs(&read), ["1 < []", "2 < [1]", "3 < [1, 2]", "4 < [1, 2, 3]", "5 < [1, 4]"]);
     assert_eq!(
         told(&read),
-        "3:12: warning: no files are named by 5 tasks, so nothing shows that work was done (what agents say is believed)\n"
+        "3:12: warning: no files are named by 5 tasks, so nothing proves that work was done (Piton trusts what agents report)\n"
     );
 }
 
@@ -182,7 +183,7 @@ fn what_is_crossed_out_is_not_waited_for() {
     assert_eq!(tasks(&read), ["T002 b"]);
     assert_eq!(
         told(&read),
-        "1:9: warning: this item is crossed out (dropped: neither done nor to be done)\n\
+        "1:9: warning: this item is crossed out (dropped: it is neither done nor open)\n\
          2:21: warning: `T002` waits for `T001`, which is crossed out (not waited for)\n"
     );
 }
@@ -232,11 +233,11 @@ fn ids_of_the_other_lists_of_a_master_are_waited_for() {
 #[test]
 fn an_id_that_no_list_has_or_several_have_is_refused() {
     let read = beside(&list(3, "T077"), &[AUTH, MAPS]);
-    assert!(told(&read).contains("error: `T099` waits for `T077`, which is not there"), "{}", told(&read));
+    assert!(told(&read).contains("error: `T099` waits for `T077`, which does not exist"), "{}", told(&read));
     let twice = ("plans/1-4-tax-todolist.md", AUTH.1);
     let read = beside(&list(3, "T090"), &[AUTH, twice]);
     assert!(
-        told(&read).contains("error: `T099` waits for `T090`, which several tasks are called (in plans/1-2-auth-todolist.md and plans/1-4-tax-todolist.md)"),
+        told(&read).contains("error: `T099` waits for `T090`, which is the name of several tasks (in plans/1-2-auth-todolist.md and plans/1-4-tax-todolist.md)"),
         "{}",
         told(&read)
     );

@@ -53,7 +53,7 @@ fn k1_brackets_that_do_not_match_are_told_and_cost_no_other_tag() {
     assert_eq!(tags, ["Files=app/id", "Size=S"]);
     assert_eq!(
         told,
-        ["1:32: warning: this bracket closes nothing (what stands before it may belong to a tag)\n"]
+        ["1:32: warning: this bracket closes nothing (the text before it may belong to a tag)\n"]
     );
 }
 
@@ -65,7 +65,7 @@ fn k2_a_tag_that_is_there_twice_is_told() {
         told,
         [
             "1:21: warning: this line has more than one `[deps: …]` (both count; one that says `none` adds nothing)\n",
-            "1:45: warning: this line has more than one `[agent: …]` (the first counts)\n"
+            "1:45: warning: this line has more than one `[agent: …]` (the first is used)\n"
         ]
     );
 }

@@ -131,8 +131,8 @@ fn k17_the_list_decides() {
     let told: String = told.iter().map(|problem| shown(PLAIN, problem)).collect();
     assert_eq!(
         told,
-        "7:49: warning: this says completed, and `1-1-bird-todolist.md` has 47 open (the list decides)\n\
-         8:51: warning: this says that there is work left, and `1-2-pipes-todolist.md` is done (the list decides)\n"
+        "7:49: warning: this says completed, but `1-1-bird-todolist.md` has 47 open (the list decides)\n\
+         8:51: warning: this says that there is work left, but `1-2-pipes-todolist.md` is done (the list decides)\n"
     );
     assert_eq!(compare(&master, |_| None), []);
 }
@@ -142,7 +142,7 @@ fn one_that_names_nothing_is_never_complete() {
     for text in ["", "# Master\n", "| Status |\n|---|\n| completed |\n"] {
         let master = master::read(text);
         assert!(
-            problems(text, &master).contains("error: a master list that names no list is never complete"),
+            problems(text, &master).contains("error: the master list does not name any list"),
             "{text:?}"
         );
     }

@@ -47,7 +47,7 @@ fn b6_b7_other_encodings_are_read_by_their_mark_or_refused() {
         [0xff, 0xfe].into_iter().chain(whole("T001").encode_utf16().flat_map(u16::to_le_bytes)).collect();
     let read = bytes(&wide, false);
     assert_eq!(tasks(&read), ["T001 Do it"]);
-    assert_eq!(told(&read), "1:1: warning: this file is UTF-16 (read all the same)\n");
+    assert_eq!(told(&read), "1:1: warning: this file is UTF-16 (Piton reads it anyway)\n");
     assert_eq!(
         told(&bytes(&wide[2..], false)),
         "1:1: error: this file looks like UTF-16 without a byte order mark (save it as UTF-8)\n"
@@ -69,10 +69,10 @@ fn b11_nothing_to_do_is_never_complete() {
     for text in
         ["", "# TodoList: x\n", " \n\t\n", "```\n- [ ] T001 a\n```\n", "## Acceptance Criteria\n- [ ] x\n"]
     {
-        assert!(problems(text).contains("error: a list without tasks is never complete"), "{text:?}");
+        assert!(problems(text).contains("error: the list has no tasks"), "{text:?}");
     }
     let none = reading_with(&folder(&[]), &profiles(), false);
-    assert!(told(&none).contains("error: there is no `plans/1-1-invoices-todolist.md`"));
+    assert!(told(&none).contains("error: `plans/1-1-invoices-todolist.md` does not exist"));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn c19_what_is_said_behind_the_tags_is_advice_and_the_box_decides() {
     let text = "- [x] T001 a [files: a] [size: S] (Pre-existing)\n- [ ] T002 b [files: b] [size: S] (Skipped - no header)\n- [ ] T003 c [files: c] [size: S] ✅\n- [x] T004 d <!-- DONE: 3 iterations -->\n";
     let read = reading(text);
     assert_eq!(tasks(&read), ["T001 a x", "T002 b", "T003 c", "T004 d x"]);
-    assert_eq!(told(&read), "3:35: warning: this says done, and the box says otherwise (the box decides)\n");
+    assert_eq!(told(&read), "3:35: warning: this says done, but the box does not (the box decides)\n");
 }
 
 #[test]
@@ -180,9 +180,9 @@ fn c20_c21_headings_with_boxes_below_are_no_tasks_and_are_told() {
     let text = "### TASK-2.7.1: Name ✅\n- **Status**: [x] Completed (today)\n- [ ] untitled\n- [ ] more\n### PAY-001: Pay\n- [ ] untitled\n";
     assert_eq!(
         problems(text),
-        "1:1: error: a list without tasks is never complete (no task in this file, like `- [ ] T001 P1 US-001 Name [agent: x] [deps: none] [files: a.ts]`)\n\
+        "1:1: error: the list has no tasks (no task in this file, like `- [ ] T001 P1 US-001 Name [agent: x] [deps: none] [files: a.ts]`)\n\
          1:5: warning: `TASK-2.7.1` is a heading without a box (not read as a task; write it like `- [ ] T001 …`)\n\
-         2:15: warning: this box stands in the middle of a line (not read as a task)\n\
+         2:15: warning: this box is in the middle of a line (not read as a task)\n\
          3:7: warning: boxes in this part of the file are not read as tasks (they have no id like `T001`)\n\
          5:5: warning: `PAY-001` is a heading without a box (not read as a task; write it like `- [ ] T001 …`)\n\
          6:7: warning: boxes in this part of the file are not read as tasks (they have no id like `T001`)\n"
@@ -207,7 +207,7 @@ fn c22_c23_criteria_are_no_tasks_whatever_letter_they_begin_with() {
     assert_eq!(tasks(&read), ["T001 Do it"], "a whole task is one wherever it stands");
     assert_eq!(
         told(&read),
-        "2:7: warning: this looks like a task, and stands among criteria (not read as one: it has neither a priority nor a tag)\n"
+        "2:7: warning: this looks like a task, but is among criteria (not read as one: it has neither a priority nor a tag)\n"
     );
 }
 
@@ -234,7 +234,7 @@ fn a_task_without_an_id_is_a_task_and_is_told() {
     assert_eq!(
         told(&read),
         "2:7: warning: this task has no id (called `U1` here; give it one, like `T001`)\n\
-         2:7: warning: no files are named by 2 tasks, so nothing shows that work was done (what agents say is believed)\n\
+         2:7: warning: no files are named by 2 tasks, so nothing proves that work was done (Piton trusts what agents report)\n\
          5:7: warning: this task has no id (called `U2` here; give it one, like `T001`)\n"
     );
 }
@@ -270,8 +270,8 @@ fn k3_agents_without_a_profile_are_told_once_and_the_default_takes_over() {
     );
     assert_eq!(
         told(&read),
-        "1:33: warning: no profile is called `devops` (`default` does this work)\n\
-         4:33: warning: no profile is called `x:devops` (`default` does this work)\n"
+        "1:33: warning: there is no profile `devops` (`default` is used instead)\n\
+         4:33: warning: there is no profile `x:devops` (`default` is used instead)\n"
     );
 }
 
@@ -279,7 +279,7 @@ fn k3_agents_without_a_profile_are_told_once_and_the_default_takes_over() {
 fn k4_an_unknown_tag_is_kept_and_checked_but_deferred_is_told() {
     let text = "- [x] T038 P3 ALL Do [files: a] [deferred: production]\n- [ ] T039 P3 ALL Do [files: b] [size: S] [deferred: production] [risk: high]\n";
     let read = reading(text);
-    assert_eq!(told(&read), "1:33: warning: this task is checked, and deferred (the box decides)\n");
+    assert_eq!(told(&read), "1:33: warning: this task is both checked and deferred (the box decides)\n");
     assert!(by_id(&read, "T039").prompt.contains("[deferred: production]\n\n[risk: high]"));
     assert_eq!(tasks(&read)[0], "T038 Do x");
 }
@@ -344,7 +344,7 @@ fn k7_k8_stories_may_be_missing_or_words() {
     );
     assert_eq!(
         told(&read),
-        "5:15: warning: no part of this file tells what `US-009` is (a story without a title)\n\
+        "5:15: warning: no part of this file describes `US-009` (a story without a title)\n\
          8:7: warning: there is no story for 1 task (from here on)\n"
     );
     assert_eq!(by_id(&read, "T002").priority, 2, "the middle, where nothing is said");
@@ -463,7 +463,7 @@ fn k14_two_writers_of_a_file_are_told_and_kept_apart() {
     let read = reading(&text);
     assert_eq!(
         told(&read),
-        "3:46: warning: `T001`, `T003`, `T004`, `T005` and 1 more write `layout.tsx`, and none waits for another (one after the other, in batches of their own)\n"
+        "3:46: warning: `T001`, `T003`, `T004`, `T005` and 1 more write `layout.tsx`, but they do not wait for each other (they run one after the other, in separate batches)\n"
     );
     let batches: Vec<u32> = read.reading.plan.tasks.iter().map(|task| task.group).collect();
     assert_eq!(batches, [0, 0, 1, 2, 3, 4]);
@@ -502,7 +502,7 @@ fn k14_one_place_in_other_words_a_folder_and_a_pattern_are_writers_of_the_same()
     );
     assert_eq!(
         told,
-        "2:29: warning: `T001` writes `src/`, `T002` writes `src/b.ts`, and none waits for another (one after the other, in batches of their own)\n"
+        "2:29: warning: `T001` writes `src/`, `T002` writes `src/b.ts`, but they do not wait for each other (they run one after the other, in separate batches)\n"
     );
 }
 

@@ -55,7 +55,7 @@ proptest! {
             prop_assert!(!batch.is_empty() && batch.len() <= LARGEST);
             let mut written: Vec<&RepoPath> = Vec::new();
             for id in batch {
-                prop_assert!(batch_of.insert(id, nth).is_none(), "{} is there twice", id);
+                prop_assert!(batch_of.insert(id, nth).is_none(), "{} appears twice", id);
                 let files = &by_id[id].files;
                 let apart = files.iter().all(|file| written.iter().all(|other| !meet(file, other)));
                 prop_assert!(apart, "{} writes what another does", id);

@@ -36,7 +36,7 @@ pub(crate) fn mcp(args: &McpArgs) -> Outcome<Exit> {
     let desk =
         Desk { tools: tools::offered(args.all), by: crate::runs::command::holder(&args.by.by)?, attempt };
     let send = |answer: &Value| ui::answer_raw(format!("{answer}\n").as_bytes());
-    serve(io::stdin().lock(), &send, &desk).map_err(Failure::io("cannot read what the client says"))?;
+    serve(io::stdin().lock(), &send, &desk).map_err(Failure::io("cannot read the client's messages"))?;
     Ok(FINE)
 }
 
@@ -138,12 +138,9 @@ impl Desk {
     fn instructions(&self) -> String {
         match &self.attempt {
             Some(Attempt { task, .. }) => format!(
-                "You work on the task {task}. `orient` tells what you have to know. Before you end, `report` what \
-                 came of it: `done` starts its checks, and only they decide. You cannot report on another task."
+                "You work on the task {task}. `orient` says what you have to know. Before you end, `report` the result: `done` starts its checks, and only they decide. You cannot report on another task."
             ),
-            None => "Piton keeps the state of a plan of tasks. `next` names what can be worked on, `start` takes a \
-                     task, `orient` tells what to know about it, and `report` says what came of it: `done` starts \
-                     the checks, and only they decide. Where no run is found, call `next` with the path of the plan."
+            None => "Piton keeps the state of a plan of tasks. `next` names what can be worked on, `start` takes a task, `orient` says what to know about it, and `report` records the result: `done` starts the checks, and only they decide. If no run is found, call `next` with the path of the plan."
                 .to_owned(),
         }
     }

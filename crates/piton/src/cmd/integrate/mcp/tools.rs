@@ -157,7 +157,7 @@ impl Tool {
         {
             let names: Vec<&str> = known.iter().map(|arg| arg.get_id().as_str()).collect();
             let strange: String = ui::plain(strange).chars().take(80).collect();
-            return Err(format!("`{}` takes no `{strange}`, but {}", self.name, names.join(", ")));
+            return Err(format!("`{}` does not take `{strange}`, but {}", self.name, names.join(", ")));
         }
         let mut words: Vec<String> = self.words.iter().map(ToString::to_string).collect();
         let mut places = Vec::new();
@@ -174,7 +174,7 @@ impl Tool {
                     } else if values.is_empty() {
                         missing = missing.or(Some(name));
                     } else if let Some(missing) = missing {
-                        return Err(format!("`{name}` says nothing without `{missing}`"));
+                        return Err(format!("`{name}` needs `{missing}`"));
                     }
                     places.extend(values);
                 }

@@ -103,10 +103,10 @@ fn code_that_nobody_escaped_is_repaired_and_told() {
     let folder = changed("It is written.", "Vec<T> && a < b; AT&T, x &lt; y");
     let reading = reading(&folder);
     insta::assert_snapshot!(told(&reading), @r"
-    1-foundation/L1-001-x.xml:4:40: warning: a bare `<` in the text (read as it stands; in XML it is `&lt;`)
-    1-foundation/L1-001-x.xml:4:44: warning: a bare `&` in the text (read as it stands; in XML it is `&amp;`)
-    1-foundation/L1-001-x.xml:4:49: warning: a bare `<` in the text (read as it stands; in XML it is `&lt;`)
-    1-foundation/L1-001-x.xml:4:56: warning: a bare `&` in the text (read as it stands; in XML it is `&amp;`)
+    1-foundation/L1-001-x.xml:4:40: warning: a bare `<` in the text (read as is; in XML write `&lt;`)
+    1-foundation/L1-001-x.xml:4:44: warning: a bare `&` in the text (read as is; in XML write `&amp;`)
+    1-foundation/L1-001-x.xml:4:49: warning: a bare `<` in the text (read as is; in XML write `&lt;`)
+    1-foundation/L1-001-x.xml:4:56: warning: a bare `&` in the text (read as is; in XML write `&amp;`)
     ");
     assert!(
         reading.plan.tasks[0].prompt.contains("Vec<T> && a < b; AT&T, x < y"),
@@ -130,9 +130,9 @@ fn comments_entities_and_cdata_are_read_as_they_were_meant() {
     let reading = reading(&folder);
     insta::assert_snapshot!(told(&reading), @r"
     1-foundation/L1-001-x.xml:4:44: warning: a comment holds `--` (XML has no such comments)
-    1-foundation/L1-001-x.xml:4:55: warning: `&nbsp;` is no entity of XML (read as '\u{a0}')
-    1-foundation/L1-001-x.xml:4:65: warning: `]]>` in the text (read as it stands)
-    1-foundation/L1-001-x.xml:4:75: warning: a bare `&` in the text (read as it stands; in XML it is `&amp;`)
+    1-foundation/L1-001-x.xml:4:55: warning: `&nbsp;` is not an XML entity (read as '\u{a0}')
+    1-foundation/L1-001-x.xml:4:65: warning: `]]>` in the text (read as is)
+    1-foundation/L1-001-x.xml:4:75: warning: a bare `&` in the text (read as is; in XML write `&amp;`)
     ");
     assert!(reading.plan.tasks[0].prompt.contains("one\u{a0}two ]]> A&unknown;<x> &"));
     assert!(!strictly(&folder).is_usable());
@@ -144,7 +144,7 @@ fn documents_with_declarations_are_refused() {
         "<!DOCTYPE task [<!ENTITY x SYSTEM \"file:///etc/passwd\">]>\n{}",
         small("L1-001", "1-foundation")
     );
-    insta::assert_snapshot!(problems(&alone(&text)), @"1-foundation/L1-001-x.xml:1:1: error: this file declares a document type or entities (not read from anybody)");
+    insta::assert_snapshot!(problems(&alone(&text)), @"1-foundation/L1-001-x.xml:1:1: error: this file declares a document type or entities (Piton does not read these)");
 }
 
 #[test]
@@ -152,8 +152,8 @@ fn a_task_in_a_fence_is_taken_out_of_it() {
     let folder = alone(&format!("Here it is:\n\n```xml\n{}```\nDone.\n", small("L1-001", "1-foundation")));
     let reading = reading(&folder);
     insta::assert_snapshot!(told(&reading), @r"
-    1-foundation/L1-001-x.xml:1:1: warning: something stands before `<task>` (passed over)
-    1-foundation/L1-001-x.xml:11:1: warning: something stands behind `</task>` (passed over)
+    1-foundation/L1-001-x.xml:1:1: warning: there is text before `<task>` (ignored)
+    1-foundation/L1-001-x.xml:11:1: warning: there is text after `</task>` (ignored)
     ");
     assert_eq!(reading.plan.tasks.len(), 1);
     assert!(!strictly(&folder).is_usable());
@@ -169,8 +169,8 @@ fn a_file_holds_one_task() {
 #[test]
 fn a_task_holds_no_other() {
     let inside = "<dependencies><task>L1-000</task></dependencies><objective>";
-    insta::assert_snapshot!(problems(&changed("<objective>", inside)), @"1-foundation/L1-001-x.xml:3:17: error: a `<task>` begins inside `<dependencies>` (a file holds one task, and a task no other)");
-    insta::assert_snapshot!(problems(&changed("<name>", "<name>First</name><name>")), @"1-foundation/L1-001-x.xml:2:42: error: `<name>` is there twice (keep one of them)");
+    insta::assert_snapshot!(problems(&changed("<objective>", inside)), @"1-foundation/L1-001-x.xml:3:17: error: a `<task>` begins inside `<dependencies>` (a file holds one task, and tasks cannot be nested)");
+    insta::assert_snapshot!(problems(&changed("<name>", "<name>First</name><name>")), @"1-foundation/L1-001-x.xml:2:42: error: `<name>` appears twice (keep one of them)");
 }
 
 #[test]
@@ -188,17 +188,17 @@ fn what_is_not_closed_swallows_nothing() {
     insta::assert_snapshot!(missing("</task>"), @"1-foundation/L1-001-x.xml:1:1: error: `<task>` is not closed (`</task>` is missing, or comes too late)");
     let folder = changed("<requirement id=\"1\">", "<requirement id=\"1>");
     insta::assert_snapshot!(problems(&folder), @r"
-    1-foundation/L1-001-x.xml:4:17: warning: a bare `<` in the text (read as it stands; in XML it is `&lt;`)
+    1-foundation/L1-001-x.xml:4:17: warning: a bare `<` in the text (read as is; in XML write `&lt;`)
     1-foundation/L1-001-x.xml:4:33: error: the value of `id` is not closed (this quote has no partner in its line)
-    1-foundation/L1-001-x.xml:4:50: warning: this tag closes nothing (passed over)
+    1-foundation/L1-001-x.xml:4:50: warning: this tag closes nothing (ignored)
     ");
 }
 
 #[test]
 fn a_task_is_what_its_file_and_its_folder_say() {
     insta::assert_snapshot!(problems(&changed("<id>L1-001", "<id>L1-002")), @"1-foundation/L1-001-x.xml:2:13: error: this task is `L1-002`, but its file is `1-foundation/L1-001-x.xml` (the file's name says `L1-001`)");
-    insta::assert_snapshot!(problems(&changed("<layer>1-foundation", "<layer>2-backend")), @"1-foundation/L1-001-x.xml:2:55: error: this task is of layer `2-backend`, but its file is `1-foundation/L1-001-x.xml` (it lies in the folder `1-foundation`)");
-    insta::assert_snapshot!(problems(&changed("<id>L1-001", "<id>T1")), @r#"1-foundation/L1-001-x.xml:2:13: error: "T1" is no id of a task (write `L`, the number of the layer, and at least three digits: `L1-002`)"#);
+    insta::assert_snapshot!(problems(&changed("<layer>1-foundation", "<layer>2-backend")), @"1-foundation/L1-001-x.xml:2:55: error: this task names layer `2-backend`, but its file is `1-foundation/L1-001-x.xml` (it is in the folder `1-foundation`)");
+    insta::assert_snapshot!(problems(&changed("<id>L1-001", "<id>T1")), @r#"1-foundation/L1-001-x.xml:2:13: error: "T1" is not a task id (write `L`, the number of the layer, and at least three digits: `L1-002`)"#);
     let task = small("L1-001", "1-foundation");
     let twice = folder(&[
         ("manifest.json", "{}"),
@@ -214,8 +214,8 @@ fn a_task_is_what_its_file_and_its_folder_say() {
         ("x/a.xml", &task),
     ]);
     insta::assert_snapshot!(problems(&nowhere), @r"
-    L1-001-a.xml:1:1: error: `L1-001-a.xml` lies in no layer (a layer is a folder with a number and a name, like `2-backend`)
-    x/a.xml:1:1: error: `x/a.xml` lies in no layer (a layer is a folder with a number and a name, like `2-backend`)
+    L1-001-a.xml:1:1: error: `L1-001-a.xml` is not in a layer (a layer is a folder with a number and a name, like `2-backend`)
+    x/a.xml:1:1: error: `x/a.xml` is not in a layer (a layer is a folder with a number and a name, like `2-backend`)
     ");
 }
 
@@ -260,7 +260,7 @@ fn paths_stay_in_the_project() {
     };
     assert_eq!(file("`./src\\a.rs`"), "Some([src/a.rs])");
     insta::assert_snapshot!(file("src/a.rs (modify)"), @r#"
-    1-foundation/L1-001-x.xml:5:26: warning: the file "src/a.rs (modify)" has a remark (read as `src/a.rs`)
+    1-foundation/L1-001-x.xml:5:26: warning: the file "src/a.rs (modify)" has a comment (read as `src/a.rs`)
     Some([src/a.rs])
     "#);
     insta::assert_snapshot!(file("/etc/passwd"), @r#"
@@ -338,20 +338,20 @@ fn a_step_that_is_not_clear_is_told() {
         "Run: `npm test` in `web/`",
         "Verify: the Node.js 18.2 server and/or proxy starts",
     ]), @r#"
-    1-foundation/L1-001-x.xml:6:23: warning: this step does not say what it is (taken for a command; write `Run: …`)
-    1-foundation/L1-001-x.xml:7:7: warning: this step does not say what it is (left to the reviewer; write `Run:`, `Verify:` or `Check:`)
+    1-foundation/L1-001-x.xml:6:23: warning: this step has no prefix (read as a command; write `Run: …`)
+    1-foundation/L1-001-x.xml:7:7: warning: this step has no prefix (left to the reviewer; write `Run:`, `Verify:` or `Check:`)
     1-foundation/L1-001-x.xml:8:7: warning: it is not clear where this command ends (run as `make a - b`)
-    1-foundation/L1-001-x.xml:9:7: warning: this looks like a command with a remark (put the command in backticks)
-    1-foundation/L1-001-x.xml:10:7: warning: this step has several commands (each is a check of its own)
-    1-foundation/L1-001-x.xml:11:7: warning: only a part of this command is in backticks (all of it is run, without them)
-    1-foundation/L1-001-x.xml:12:7: warning: no file is named here (left to the reviewer)
-    1-foundation/L1-001-x.xml:13:7: warning: Piton cannot look for this (the file must be there; the rest is left to the reviewer)
-    1-foundation/L1-001-x.xml:14:7: warning: Piton cannot look for what is not there (left to the reviewer)
+    1-foundation/L1-001-x.xml:9:7: warning: this looks like a command with a comment (put the command in backticks)
+    1-foundation/L1-001-x.xml:10:7: warning: this step has several commands (each becomes its own check)
+    1-foundation/L1-001-x.xml:11:7: warning: only a part of this command is in backticks (all of it is run, without the backticks)
+    1-foundation/L1-001-x.xml:12:7: warning: this step does not name a file (left to the reviewer)
+    1-foundation/L1-001-x.xml:13:7: warning: Piton cannot check this (the file must exist; the rest is left to the reviewer)
+    1-foundation/L1-001-x.xml:14:7: warning: Piton cannot check that something is absent (left to the reviewer)
     1-foundation/L1-001-x.xml:15:7: warning: `Verify:` names a command (run as `cargo build`; write `Run:`)
-    1-foundation/L1-001-x.xml:16:7: warning: it is not clear what the file should hold (only that it is there is checked; quote it)
-    1-foundation/L1-001-x.xml:17:7: warning: it is not clear what the file should hold (only that it is there is checked; quote it)
-    1-foundation/L1-001-x.xml:18:7: warning: the command is run at the top of the project, not in `web/` (say `<cwd>` in `<meta>`, or `cd … &&` in the command)
-    1-foundation/L1-001-x.xml:19:7: warning: Piton cannot look for this (left to the reviewer; put a file in backticks)
+    1-foundation/L1-001-x.xml:16:7: warning: it is not clear what the file should contain (only its existence is checked; quote the text)
+    1-foundation/L1-001-x.xml:17:7: warning: it is not clear what the file should contain (only its existence is checked; quote the text)
+    1-foundation/L1-001-x.xml:18:7: warning: the command is run at the top of the project, not in `web/` (set `<cwd>` in `<meta>`, or write `cd … &&` in the command)
+    1-foundation/L1-001-x.xml:19:7: warning: Piton cannot check this (left to the reviewer; put a file in backticks)
     Words(["cargo", "test"])
     Words(["make", "a", "-", "b"])
     Shell("make dev (in background)")
@@ -372,9 +372,9 @@ fn a_step_that_is_not_clear_is_told() {
     criterion: the Node.js 18.2 server and/or proxy starts
     "#);
     insta::assert_snapshot!(steps(&["Run: `` - x", " ", "Verify: `/etc/passwd` exists"]), @r#"
-    1-foundation/L1-001-x.xml:6:23: error: this step names no command (nothing is there to run)
-    1-foundation/L1-001-x.xml:7:8: error: this step says nothing (name a command or a condition)
-    1-foundation/L1-001-x.xml:8:7: error: "/etc/passwd" cannot be looked at: it is absolute, or leaves the project (write it from the top of the project, like `src/a.rs`)
+    1-foundation/L1-001-x.xml:6:23: error: this step does not name a command (there is nothing to run)
+    1-foundation/L1-001-x.xml:7:8: error: this step is empty (name a command or a condition)
+    1-foundation/L1-001-x.xml:8:7: error: "/etc/passwd" cannot be checked: it is absolute, or leaves the project (write it from the top of the project, like `src/a.rs`)
     "#);
 }
 
@@ -411,9 +411,9 @@ fn where_the_manifest_disagrees_the_files_win() {
     let manifest = MANIFEST.replace("\"L1-002\"", "\"L1-009\"").replace(": 3,", ": 20,");
     folder.files.insert("manifest.json".into(), manifest.into_bytes());
     insta::assert_snapshot!(problems(&folder), @r"
-    1-foundation/L1-002-store.xml:5:9: warning: the manifest does not list `L1-002` (done all the same)
-    manifest.json:4:30: warning: the manifest counts 20 tasks, and there are 3 (the files count)
-    manifest.json:7:12: warning: the manifest lists `L1-009`, of which there is no file (passed over)
+    1-foundation/L1-002-store.xml:5:9: warning: the manifest does not list `L1-002` (it is done anyway)
+    manifest.json:4:30: warning: the manifest counts 20 tasks, but there are 3 (the files decide)
+    manifest.json:7:12: warning: the manifest lists `L1-009`, which has no file (ignored)
     ");
     assert_eq!(reading(&folder).plan.tasks.len(), 3);
     assert!(!strictly(&folder).is_usable());
@@ -446,9 +446,9 @@ fn versions_that_are_not_known_are_refused() {
         folder.files.insert("manifest.json".into(), manifest.into_bytes());
         problems(&folder)
     };
-    insta::assert_snapshot!(version("\"schema_version\": \"2.0\","), @r#"manifest.json:2:21: error: the version "2.0" of this manifest is not known (1.x is)"#);
-    insta::assert_snapshot!(version("\"schema_version\": \"1.9\","), @r#"manifest.json:2:21: warning: the version "1.9" of this manifest is newer than this Piton (what came after 1.3 is passed over)"#);
-    insta::assert_snapshot!(version(""), @"manifest.json:1:1: warning: this manifest does not say its `schema_version` (read as version 1)");
+    insta::assert_snapshot!(version("\"schema_version\": \"2.0\","), @r#"manifest.json:2:21: error: the version "2.0" of this manifest is unknown (1.x is)"#);
+    insta::assert_snapshot!(version("\"schema_version\": \"1.9\","), @r#"manifest.json:2:21: warning: the version "1.9" of this manifest is newer than this Piton (what is newer than 1.3 is ignored)"#);
+    insta::assert_snapshot!(version(""), @"manifest.json:1:1: warning: this manifest has no `schema_version` (read as version 1)");
     assert_eq!(version("\"schema_version\": 1,"), "");
 }
 
@@ -466,7 +466,7 @@ fn dependencies_are_gathered_from_every_place() {
         r#"{"layers": {"1-foundation": {"tasks": ["L1-001", {"id": "L1-002", "name": "x"}], "dependencies": {"L1-002": ["L1-001"]}},
                        "2-backend": {"tasks": ["L2-001"]}}, "dependency_graph": {"L2-001": ["l1-002", "L1-001"]}}"#
     ), @r#"
-    layer_plan.json:2:93: warning: "l1-002" is spelt otherwise in its file (read as `L1-002`)
+    layer_plan.json:2:93: warning: "l1-002" is spelled differently in its file (read as `L1-002`)
     L1-001: []
     L1-002: [L1-001]
     L2-001: [L1-001, L1-002]
@@ -475,7 +475,7 @@ fn dependencies_are_gathered_from_every_place() {
         r#"{"layers": [{"id": "1-foundation", "tasks": [{"id": "L1-002", "depends_on": ["L1-001"]}]}, {"id": "2-backend", "tasks": []}],
             "dependency_graph": {"L1-002": [], "L2-001": "L1-001"}}"#
     ), @r"
-    layer_plan.json:1:78: warning: `dependency_graph` and the task `L1-002` disagree about what it waits for: L1-001 (it waits for all that either of them says)
+    layer_plan.json:1:78: warning: `dependency_graph` and the task `L1-002` disagree about what it waits for: L1-001 (it waits for all tasks that either of them names)
     L1-001: []
     L1-002: [L1-001]
     L2-001: [L1-001]
@@ -492,10 +492,10 @@ fn dependencies_that_cannot_be_are_refused() {
         assert!(!reading(&folder).is_usable());
         problems(&folder)
     };
-    insta::assert_snapshot!(graph(r#"{"L1-001": ["L2-001"]}"#), @"layer_plan.json:1:34: error: `L1-001` in layer `1-foundation` waits for `L2-001` in the later layer `2-backend` (layers are worked on in order, so this never comes)");
+    insta::assert_snapshot!(graph(r#"{"L1-001": ["L2-001"]}"#), @"layer_plan.json:1:34: error: `L1-001` in layer `1-foundation` waits for `L2-001` in the later layer `2-backend` (layers run in order, so this task can never start)");
     insta::assert_snapshot!(graph(r#"{"L1-001": ["L1-001"]}"#), @"layer_plan.json:1:34: error: the task `L1-001` depends on itself (remove this)");
     insta::assert_snapshot!(graph(r#"{"L1-001": ["L1-002"], "L1-002": ["L1-001"]}"#), @"layer_plan.json:1:34: error: these tasks wait for each other: L1-001 → L1-002 → L1-001 (`L1-001` waits for `L1-002`)");
-    insta::assert_snapshot!(graph(r#"{"L1-001": ["L1-022"]}"#), @"layer_plan.json:1:34: error: `L1-001` waits for `L1-022`, which is not there (did you mean `L1-002`?)");
+    insta::assert_snapshot!(graph(r#"{"L1-001": ["L1-022"]}"#), @"layer_plan.json:1:34: error: `L1-001` waits for `L1-022`, which does not exist (did you mean `L1-002`?)");
     insta::assert_snapshot!(graph(r#"{"L1-001": [7]}"#), @"layer_plan.json:1:34: error: a dependency must be the id of a task (this is a number)");
     insta::assert_snapshot!(graph("{\"L1-001\": [],}"), @"layer_plan.json:1:35: error: a comma with nothing after it (reading stopped here)");
 }
@@ -507,9 +507,9 @@ fn layers_that_only_one_side_knows_are_told() {
         {"id": "1-foundation", "tasks": ["L1-001", "L1-002"]}, {"id": "3-frontend", "tasks": ["L3-001"]}]}"#;
     folder.files.insert("layer_plan.json".into(), plan.into());
     insta::assert_snapshot!(problems(&folder), @r"
-    2-backend/L2-001-list.xml:2:13: warning: the layer `2-backend` is not in `layer_plan.json` (its number says when it is its turn)
-    layer_plan.json:2:71: warning: no task is in the layer `3-frontend` (it will be passed over)
-    layer_plan.json:2:95: warning: the task `L3-001` is planned, but has no file (passed over)
+    2-backend/L2-001-list.xml:2:13: warning: the layer `2-backend` is not in `layer_plan.json` (its number decides its order)
+    layer_plan.json:2:71: warning: no task is in the layer `3-frontend` (it is ignored)
+    layer_plan.json:2:95: warning: the task `L3-001` is planned, but has no file (ignored)
     ");
     let groups: Vec<String> = reading(&folder).plan.groups.iter().map(|group| group.id.to_string()).collect();
     assert_eq!(groups, ["0-setup", "1-foundation", "2-backend", "3-frontend"]);
@@ -518,21 +518,21 @@ fn layers_that_only_one_side_knows_are_told() {
 #[test]
 fn a_plan_without_tasks_is_an_error() {
     insta::assert_snapshot!(problems(&folder(&[("manifest.json", MANIFEST), ("layer_plan.json", LAYER_PLAN), ("1-foundation/.done", "")])), @r"
-    layer_plan.json:4:12: warning: no task is in the layer `1-foundation` (it will be passed over)
-    layer_plan.json:5:14: warning: the task `L1-001` is planned, but has no file (passed over)
-    layer_plan.json:6:14: warning: the task `L1-002` is planned, but has no file (passed over)
-    layer_plan.json:7:12: warning: no task is in the layer `2-backend` (it will be passed over)
-    layer_plan.json:8:14: warning: the task `L2-001` is planned, but has no file (passed over)
-    manifest.json:1:1: error: a plan without tasks is never complete (no layer has a task file, like `1-foundation/L1-001-name.xml`)
-    manifest.json:4:30: warning: the manifest counts 3 tasks, and there are 0 (the files count)
-    manifest.json:6:12: warning: the manifest lists `L1-001`, of which there is no file (passed over)
-    manifest.json:7:12: warning: the manifest lists `L1-002`, of which there is no file (passed over)
-    manifest.json:8:12: warning: the manifest lists `L2-001`, of which there is no file (passed over)
+    layer_plan.json:4:12: warning: no task is in the layer `1-foundation` (it is ignored)
+    layer_plan.json:5:14: warning: the task `L1-001` is planned, but has no file (ignored)
+    layer_plan.json:6:14: warning: the task `L1-002` is planned, but has no file (ignored)
+    layer_plan.json:7:12: warning: no task is in the layer `2-backend` (it is ignored)
+    layer_plan.json:8:14: warning: the task `L2-001` is planned, but has no file (ignored)
+    manifest.json:1:1: error: the plan has no tasks (no layer has a task file, like `1-foundation/L1-001-name.xml`)
+    manifest.json:4:30: warning: the manifest counts 3 tasks, but there are 0 (the files decide)
+    manifest.json:6:12: warning: the manifest lists `L1-001`, which has no file (ignored)
+    manifest.json:7:12: warning: the manifest lists `L1-002`, which has no file (ignored)
+    manifest.json:8:12: warning: the manifest lists `L2-001`, which has no file (ignored)
     ");
     insta::assert_snapshot!(problems(&Folder::default()), @r"
-    layer_plan.json:1:1: warning: there is no `layer_plan.json` (no task waits for another of its layer)
-    manifest.json:1:1: warning: there is no `manifest.json` (the plan is named after its folder)
-    manifest.json:1:1: error: a plan without tasks is never complete (no layer has a task file, like `1-foundation/L1-001-name.xml`)
+    layer_plan.json:1:1: warning: `layer_plan.json` does not exist (no task waits for another of its layer)
+    manifest.json:1:1: warning: `manifest.json` does not exist (the plan is named after its folder)
+    manifest.json:1:1: error: the plan has no tasks (no layer has a task file, like `1-foundation/L1-001-name.xml`)
     ");
 }
 

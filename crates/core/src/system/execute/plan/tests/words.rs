@@ -17,10 +17,10 @@ fn a_full_task_passes() {
 #[test]
 fn what_is_missing_or_empty_is_told() {
     insta::assert_snapshot!(linted(&alone(&small("L1-001", "1-foundation").replace("<priority>1</priority>", ""))), @r"
-    1-foundation/L1-001-x.xml:1:1: warning: there is no `<context>` (say it, even if it is short)
-    1-foundation/L1-001-x.xml:1:1: warning: there is no `<dependencies>` (say it, even if it is short)
-    1-foundation/L1-001-x.xml:1:1: warning: there is no `<test-requirements>` (say it, even if it is short)
-    1-foundation/L1-001-x.xml:1:1: warning: there is no `<exports>` (say it, even if it is short)
+    1-foundation/L1-001-x.xml:1:1: warning: `<context>` is missing (add it, even if it is short)
+    1-foundation/L1-001-x.xml:1:1: warning: `<dependencies>` is missing (add it, even if it is short)
+    1-foundation/L1-001-x.xml:1:1: warning: `<test-requirements>` is missing (add it, even if it is short)
+    1-foundation/L1-001-x.xml:1:1: warning: `<exports>` is missing (add it, even if it is short)
     1-foundation/L1-001-x.xml:2:3: warning: there is no `<priority>` (1 to 99; 1 is first in its layer)
     ");
     insta::assert_snapshot!(linted(&alone(
@@ -29,13 +29,13 @@ fn what_is_missing_or_empty_is_told() {
         <test-requirements><!-- later --></test-requirements><files-to-create/>
         <verification><step>Check: it works</step></verification><exports/></task>"
     )), @r"
-    1-foundation/L1-001-x.xml:2:9: warning: `<context>` is empty (say something here)
-    1-foundation/L1-001-x.xml:2:34: warning: `<objective>` is empty (say something here)
-    1-foundation/L1-001-x.xml:2:58: warning: `<requirements>` is empty (say something here)
-    1-foundation/L1-001-x.xml:3:9: warning: `<test-requirements>` is empty (say something here)
-    1-foundation/L1-001-x.xml:3:62: warning: `<files-to-create>` is empty (say something here)
+    1-foundation/L1-001-x.xml:2:9: warning: `<context>` is empty (write something here)
+    1-foundation/L1-001-x.xml:2:34: warning: `<objective>` is empty (write something here)
+    1-foundation/L1-001-x.xml:2:58: warning: `<requirements>` is empty (write something here)
+    1-foundation/L1-001-x.xml:3:9: warning: `<test-requirements>` is empty (write something here)
+    1-foundation/L1-001-x.xml:3:62: warning: `<files-to-create>` is empty (write something here)
     1-foundation/L1-001-x.xml:4:9: error: no step can be run: this task cannot be proven done (add a `Run:` or a `Verify:`)
-    1-foundation/L1-001-x.xml:4:66: warning: `<exports>` is empty (say something here)
+    1-foundation/L1-001-x.xml:4:66: warning: `<exports>` is empty (write something here)
     ");
 }
 
@@ -57,14 +57,14 @@ fn words_that_say_nothing_are_told() {
             .collect::<String>()
     };
     insta::assert_snapshot!(words("TBD, TODO: handle errors appropriately, etc. and so on"), @r"
-    1-foundation/L1-001-x.xml:4:37: error: `TBD` stands for something to be written (write it)
-    1-foundation/L1-001-x.xml:4:42: error: `TODO` stands for something to be written (write it)
-    1-foundation/L1-001-x.xml:4:62: warning: `appropriately` means something else to everybody (say what exactly)
-    1-foundation/L1-001-x.xml:4:77: error: `etc.` stands for something to be written (write it)
-    1-foundation/L1-001-x.xml:4:82: error: `and so on` stands for something to be written (write it)
+    1-foundation/L1-001-x.xml:4:37: error: `TBD` is a placeholder (write it)
+    1-foundation/L1-001-x.xml:4:42: error: `TODO` is a placeholder (write it)
+    1-foundation/L1-001-x.xml:4:62: warning: `appropriately` is vague (say exactly what you mean)
+    1-foundation/L1-001-x.xml:4:77: error: `etc.` is a placeholder (write it)
+    1-foundation/L1-001-x.xml:4:82: error: `and so on` is a placeholder (write it)
     ");
-    insta::assert_snapshot!(words("Fields: a, b ..."), @"1-foundation/L1-001-x.xml:4:50: error: `...` stands for something to be written (write it)");
-    insta::assert_snapshot!(words("Remove what is there: rm -rf app/.git"), @"1-foundation/L1-001-x.xml:4:37: error: this asks to remove `.git` (a task never takes its repository away)");
+    insta::assert_snapshot!(words("Fields: a, b ..."), @"1-foundation/L1-001-x.xml:4:50: error: `...` is a placeholder (write it)");
+    insta::assert_snapshot!(words("Remove what is there: rm -rf app/.git"), @"1-foundation/L1-001-x.xml:4:37: error: this asks to remove `.git` (a task must not remove its repository)");
     assert_eq!(words("A `TODO` list, Link(url=..., x), property, mastodon, `etc.`"), "");
 }
 
@@ -78,8 +78,8 @@ fn interfaces_files_and_ids_are_looked_at() {
             "<file>a.rs</file><file>b.rs</file><file>c.rs</file><file>d.rs</file>",
         );
     insta::assert_snapshot!(linted(&folder(&[("1-foundation/L1-002-store.xml", &text)])), @r"
-    1-foundation/L1-002-store.xml:37:22: warning: the id `R1` is used twice (each has one of its own)
-    1-foundation/L1-002-store.xml:46:3: warning: this task is about 4 files, tests aside (three are enough for one task)
+    1-foundation/L1-002-store.xml:37:22: warning: the id `R1` is used twice (each needs its own)
+    1-foundation/L1-002-store.xml:46:3: warning: this task has 4 files, not counting tests (split it: three are enough for one task)
     1-foundation/L1-002-store.xml:53:5: error: this interface has no `type` (others refer to it)
     ");
     let text = STORE.replace("1-foundation", "3-front");

@@ -163,7 +163,7 @@ proptest! {
                 entry["attempts"] = json!(bench.task(name).attempt + 1);
                 entry["completed_at"] = json!("2026-02-02T02:02:02Z");
                 let what = format!("`attempts` of {name} is {}", bench.task(name).attempt + 1);
-                let why = "attempts are counted; 0 resets the task, `piton raise` allows more".to_owned();
+                let why = "Piton counts attempts; 0 resets the task, `piton raise` allows more".to_owned();
                 Some(What::Nonsense { what, why })
             }
             3 => {

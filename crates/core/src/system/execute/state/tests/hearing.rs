@@ -304,7 +304,7 @@ fn a_stop_is_a_wish_and_the_rest_of_the_runs_status_is_not() {
     assert_eq!(claim, ["`status` is \"completed\": it follows from the tasks: L1-001 is not completed"]);
     assert_eq!(
         told(&middle(), |file| file["status"] = json!(7)),
-        ["`status` is 7: this is no status of a run"]
+        ["`status` is 7: this is not a status of a run"]
     );
 }
 

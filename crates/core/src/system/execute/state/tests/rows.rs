@@ -44,8 +44,8 @@ fn a_file_that_breaks_off_is_empty_or_is_two_is_refused() {
     );
     FILES.refused("{\"a\": \"b\\", "1:10 error: the file breaks off in the middle (reading stopped here)");
     FILES.refused("{\"a\":", "1:6 error: the file breaks off in the middle (reading stopped here)");
-    FILES.refused("", "1:1 error: the file is empty (nothing can be told from it)");
-    FILES.refused(" \n\t", "1:1 error: the file is empty (nothing can be told from it)");
+    FILES.refused("", "1:1 error: the file is empty (there is nothing to read in it)");
+    FILES.refused(" \n\t", "1:1 error: the file is empty (there is nothing to read in it)");
     FILES.refused("{}\n{}", "2:1 error: a second value follows the first (reading stopped here)");
     FILES.refused("{} x", "1:4 error: something follows the end of the value (reading stopped here)");
     FILES.refused("[]", "1:1 error: the file must be an object (this is a list)");
@@ -55,7 +55,7 @@ fn a_file_that_breaks_off_is_empty_or_is_two_is_refused() {
 #[test]
 fn of_a_name_said_twice_the_last_counts() {
     let text = one("{\"attempts\": 1, \"attempts\": 2}");
-    let state = FILES.warned(&text, &["1:38 warning: `attempts` is said twice (the last one counts)"]);
+    let state = FILES.warned(&text, &["1:38 warning: `attempts` appears twice (the last one is used)"]);
     assert_eq!(task(&state).attempts, 2);
 }
 
@@ -100,8 +100,8 @@ fn both_sets_of_figures_are_read_and_counted_anew() {
     FILES.warned(
         &text(r#"{"total_tasks": 15, "tasks_completed": -3}"#),
         &[
-            "1:54 warning: `total_tasks` is 15; counted, it is 1 (counted anew)",
-            "1:77 warning: `tasks_completed` is -3; counted, it is 0 (counted anew)",
+            "1:54 warning: `total_tasks` is 15; counted, it is 1 (counted again)",
+            "1:77 warning: `tasks_completed` is -3; counted, it is 0 (counted again)",
         ],
     );
 }
@@ -113,7 +113,7 @@ fn lists_and_a_status_that_claim_too_much_are_counted_anew() {
         text,
         &[
             "1:12 warning: the run is completed, but 1 of its tasks are not (the tasks count)",
-            "1:82 warning: `completed` lists 2 tasks; 0 are (counted anew)",
+            "1:82 warning: `completed` lists 2 tasks; 0 are (counted again)",
         ],
     );
     assert_eq!(state.listed.into_iter().collect::<Vec<_>>(), [(id("L1-002"), TaskStatus::Completed)]);
@@ -133,7 +133,8 @@ fn foreign_words_for_a_status_are_understood_and_unknown_ones_are_not() {
         ("confirming", TaskStatus::Verifying),
     ] {
         let text = one(&format!("{{\"status\": \"{word}\", \"attempts\": 1}}"));
-        let label = format!("1:33 warning: {word:?} is no status of this file (read as `{}`)", meant.word());
+        let label =
+            format!("1:33 warning: {word:?} is not a status of this file (read as `{}`)", meant.word());
         let state = FILES.warned(&text, &[&label]);
         assert_eq!(task(&state).status, meant);
     }
@@ -221,7 +222,7 @@ fn times_are_read_in_every_form() {
         assert_eq!(state.started_at, noon, "{text}");
     }
     for text in ["\"<timestamp>\"", "\"now\"", "true", "1e300"] {
-        let label = "1:16 warning: `started_at` is not a time (read as none)";
+        let label = "1:16 warning: `started_at` is not a time (ignored)";
         assert_eq!(FILES.warned(&format!("{{\"started_at\": {text}}}"), &[label]).started_at, None);
     }
 }
@@ -237,7 +238,7 @@ fn times_in_the_wrong_order_are_told() {
 #[test]
 fn impossible_attempts_are_told() {
     let text = one(r#"{"status": "failed", "attempts": 9}"#);
-    FILES.warned(&text, &["1:22 warning: L1-001 had 9 attempts; there are 5 (all of them count)"]);
+    FILES.warned(&text, &["1:22 warning: L1-001 had 9 attempts; the limit is 5 (all of them count)"]);
     let text = one(r#"{"status": "in_progress", "attempts": 0}"#);
     FILES.warned(&text, &["1:22 warning: L1-001 is in_progress without any attempt (read as the first)"]);
     let text = one(r#"{"status": "pending", "attempts": -1}"#);
@@ -270,7 +271,7 @@ fn the_next_version_of_the_file_is_read() {
     );
     FILES.refused(
         r#"{"schema_version": "4.1"}"#,
-        "1:20 error: the version \"4.1\" is not known (1, 2 and 3 are)",
+        "1:20 error: the version \"4.1\" is unknown (1, 2 and 3 are)",
     );
     let label = "1:20 warning: `schema_version` is a number (read as text)";
     assert_eq!(FILES.warned(r#"{"schema_version": 2.0}"#, &[label]).schema_version.as_deref(), Some("2.0"));
@@ -303,7 +304,10 @@ fn commits_are_lines_or_objects() {
     assert_eq!(task(&state).feedback[1].attempt, 3);
     FILES.warned(
         &one(r#"{"commits": [{"type": "fix"}, 7]}"#),
-        &["1:35 warning: a commit without a hash (left out)", "1:52 warning: this is no commit (left out)"],
+        &[
+            "1:35 warning: a commit without a hash (left out)",
+            "1:52 warning: this is not a commit (left out)",
+        ],
     );
 }
 

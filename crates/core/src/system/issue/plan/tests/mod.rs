@@ -266,7 +266,7 @@ fn the_trackers_fields_are_read() {
         told(&read),
         "tasks.md:19:7: warning: the box of `4` and its status disagree (not done)\n".to_owned()
             + "tasks.md:21:7: warning: the box of `5` and its status disagree (not done)\n"
-            + "tasks.md:24:13: warning: `sleeping` is no status that is known (pending, in_progress, completed, blocked or failed; not done as it stands)\n"
+            + "tasks.md:24:13: warning: `sleeping` is not a known status (use pending, in_progress, completed, blocked or failed; read as not done)\n"
     );
     let said = |id: &str| &read.reading.before[&TaskId::new(id).expect("an id")];
     assert_eq!((said("1").done, said("1").status), (true, Some(Word::Completed)));
@@ -351,7 +351,7 @@ fn checks_come_from_the_project_and_none_at_all_is_refused() {
     };
     assert_eq!(
         told(&bare(&Config::default())),
-        "tasks.md:1:1: error: nothing checks the tasks of `tasks.md`, and no checks were found in the project (nobody could say when one is done)\n"
+        "tasks.md:1:1: error: nothing checks the tasks of `tasks.md`, and no checks were found in the project (nothing would prove a task done)\n"
     );
     let (none, _) = read_config("[defaults]\nchecks = []\n");
     assert_eq!(told(&bare(&none)), "");

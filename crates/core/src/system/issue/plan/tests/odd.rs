@@ -45,7 +45,7 @@ fn b6_b7_other_encodings_are_read_by_their_mark_or_refused() {
     };
     let read = reading(&list(&wide));
     assert_eq!(tasks(&read), ["1 a"]);
-    assert_eq!(told(&read), "tasks.md:1:1: warning: this file is UTF-16 (read all the same)\n");
+    assert_eq!(told(&read), "tasks.md:1:1: warning: this file is UTF-16 (Piton reads it anyway)\n");
     assert_eq!(
         told(&reading(&list(&wide[2..]))),
         "tasks.md:1:1: error: this file looks like UTF-16 without a byte order mark (save it as UTF-8)\n"
@@ -71,7 +71,7 @@ fn b8_b9_b10_b13_the_last_line_odd_spaces_and_other_scripts_are_read() {
 #[test]
 fn b11_nothing_to_do_is_never_complete() {
     for text in ["", "# Tasks\n", " \n\t\n", "```\n- [ ] 1. a\n```\n"] {
-        assert!(problems(text).contains("error: a plan without tasks is never complete"), "{text:?}");
+        assert!(problems(text).contains("error: the plan has no tasks"), "{text:?}");
     }
     assert_eq!(
         told(&reading(&folder(&[("requirements.md", "")]))),
@@ -162,9 +162,9 @@ fn c7_c8_optional_children_do_not_hold_their_parent_up() {
 fn c9_children_decide_about_their_parent() {
     assert_eq!(
         problems("- [x] 1. a\n  - [ ] 1.1 b\n- [ ] 2. c\n  - [x] 2.1 d\n- [x] 3. e\n  - [ ] step\n"),
-        "tasks.md:1:7: warning: this box is ticked, and one below it is not (those below it decide)\n\
-         tasks.md:3:7: warning: this box is open, and all below it are ticked (those below it decide)\n\
-         tasks.md:5:7: warning: this box is ticked, and a step of it is not (not done)\n"
+        "tasks.md:1:7: warning: this box is ticked, but one below it is not (those below it decide)\n\
+         tasks.md:3:7: warning: this box is open, but all below it are ticked (those below it decide)\n\
+         tasks.md:5:7: warning: this box is ticked, but one of its steps is not (not done)\n"
     );
 }
 
@@ -195,9 +195,9 @@ fn c16_c17_boxes_in_code_are_no_tasks_and_open_code_hides_none() {
     assert_eq!(tree(&read), ["task 1", "task 2", "task 3"]);
     assert_eq!(
         told(&read),
-        "tasks.md:3:3: warning: this looks like a task, and stands in code (not read as one)\n\
-         tasks.md:5:1: warning: this looks like a task, and stands in a quote (not read as one)\n\
-         tasks.md:7:1: warning: this code is never closed (what follows is read as if it were not there)\n"
+        "tasks.md:3:3: warning: this looks like a task, but is in code (not read as one)\n\
+         tasks.md:5:1: warning: this looks like a task, but is in a quote (not read as one)\n\
+         tasks.md:7:1: warning: this code is never closed (Piton ignores this line and reads what follows)\n"
     );
 }
 
@@ -208,7 +208,7 @@ fn c16_boxes_in_comments_and_tables_are_no_tasks_and_those_that_look_like_one_ar
     assert_eq!(tree(&read), ["task 1", "task 4"]);
     assert_eq!(
         told(&read),
-        "tasks.md:3:1: warning: this looks like a task, and stands in a comment (not read as one)\n"
+        "tasks.md:3:1: warning: this looks like a task, but is in a comment (not read as one)\n"
     );
 }
 
@@ -227,7 +227,7 @@ fn c19_words_behind_a_box_are_advice() {
     assert_eq!(tasks(&read), ["1 a", "2 b", "3 c"]);
     assert_eq!(
         told(&read),
-        "tasks.md:3:12: warning: this says done, and the box says otherwise (the box decides)\n"
+        "tasks.md:3:12: warning: this says done, but the box does not (the box decides)\n"
     );
 }
 
@@ -239,7 +239,7 @@ fn c20_c21_a_heading_that_names_a_task_is_one() {
     assert_eq!(
         told(&read),
         "tasks.md:1:5: warning: this heading is read as a task (write it like `- [ ] TASK-2.7.1 …`)\n\
-         tasks.md:1:5: warning: this box is ticked, and a step of it is not (not done)\n\
+         tasks.md:1:5: warning: this box is ticked, but one of its steps is not (not done)\n\
          tasks.md:1:5: warning: the box of `TASK-2.7.1` and its status disagree (not done)\n"
     );
 }
@@ -290,7 +290,7 @@ fn i5_where_a_task_stands_counts_more_than_its_number() {
     assert_eq!(tree(&read), ["parent 11", "task 8.2 < 11", "task 8.1 < 11", "task 3"]);
     let order: Vec<u32> = read.reading.plan.tasks.iter().map(|task| task.priority).collect();
     assert_eq!(order, [1, 2, 3], "the file's order, where that of the numbers differs");
-    assert_eq!(told(&read).matches("where it stands counts").count(), 2);
+    assert_eq!(told(&read).matches("its place decides").count(), 2);
 }
 
 #[test]
@@ -330,8 +330,8 @@ fn i9_to_i14_what_a_task_waits_for() {
     fine("Depends on:", "[]");
     fine("Depends on: N/A", "[]");
     // One end of a range is missing.
-    assert!(needs("Depends on: 1.1-1.3").1.contains("error: `3` waits for `1.3`, which is not there"));
-    assert!(needs("Depends on: 7").1.contains("error: `3` waits for `7`, which is not there"));
+    assert!(needs("Depends on: 1.1-1.3").1.contains("error: `3` waits for `1.3`, which does not exist"));
+    assert!(needs("Depends on: 7").1.contains("error: `3` waits for `7`, which does not exist"));
     assert!(needs("Depends on: 1.3").1.contains("did you mean `1.1`?"));
     assert!(needs("Depends on: 3").1.contains("error: `3` waits for itself"));
     assert!(needs("Depends on: 4").1.contains("error: `3` waits for `4`, which comes later"));
@@ -367,8 +367,8 @@ fn i16_references_to_requirements_in_every_spelling() {
         refers("_Requirements: 1.1, 9.9, Some section_"),
         (
             "1.1".to_owned(),
-            "tasks.md:2:20: warning: `9.9` is in no requirement (neither a number nor a heading there)\n\
-             tasks.md:2:20: warning: `Some section` is in no requirement (neither a number nor a heading there)\n"
+            "tasks.md:2:20: warning: no requirement contains `9.9` (it is neither a number nor a heading there)\n\
+             tasks.md:2:20: warning: no requirement contains `Some section` (it is neither a number nor a heading there)\n"
                 .to_owned()
         )
     );
@@ -376,7 +376,7 @@ fn i16_references_to_requirements_in_every_spelling() {
     assert_eq!(tasks(&read), ["1 a"]);
     assert_eq!(
         told(&read),
-        "requirements.md:1:1: warning: there is no `requirements.md` (what tasks refer to is not known)\n"
+        "requirements.md:1:1: warning: `requirements.md` does not exist (the requirements that tasks refer to are unknown)\n"
     );
 }
 
@@ -398,7 +398,7 @@ fn i17_i18_names_of_folders() {
     let read = reading_with(&invoices(), "issue-7-two words", &Config::default(), false);
     assert!(told(&read).contains("error: \"two words\" cannot be part of a branch: it holds ' '"));
     let read = reading_with(&invoices(), "issue-8-x", &Config::default(), false);
-    assert!(told(&read).contains("this is about issue 7, and the folder about 8 (the folder counts)"));
+    assert!(told(&read).contains("this is about issue 7, but the folder is about 8 (the folder decides)"));
 }
 
 #[test]
@@ -406,7 +406,7 @@ fn a_task_without_a_number_among_others_is_named() {
     let read = reading(&alone("- [ ] 1. a\n- [ ] b\n- [ ]\n"));
     assert_eq!(tasks(&read), ["1 a", "U1 b", "U2 Task U2"]);
     assert_eq!(told(&read).matches("this task has no number").count(), 2);
-    assert_eq!(told(&read).matches("says nothing").count(), 1);
+    assert_eq!(told(&read).matches("has no text").count(), 1);
 }
 
 #[test]
@@ -436,6 +436,6 @@ fn both_lists_are_one_too_many() {
     ]));
     assert_eq!(
         told(&read),
-        "plan.md:1:1: warning: `tasks.md` is read, and not this file (tasks in here are nobody's)\n"
+        "plan.md:1:1: warning: `tasks.md` is read instead of this file (tasks in this file are ignored)\n"
     );
 }

@@ -9,13 +9,13 @@ fn requirements_nobody_is_for_and_tasks_for_none_are_told() {
     let read = reading(&invoices());
     assert_eq!(
         told_of(&read, &lint(&read)),
-        "requirements.md:18:5: warning: no task is for requirement 3 (refer to it below one, like `_Requirements: 3_`)\n"
+        "requirements.md:18:5: warning: no task covers requirement 3 (refer to it below one, like `_Requirements: 3_`)\n"
     );
     let read = reading(&folder(&[
         ("requirements.md", REQUIREMENTS),
         ("tasks.md", "- [ ] 1. a\n- [ ] 2. Checkpoint\n"),
     ]));
-    assert!(told_of(&read, &lint(&read)).contains("tasks.md:1:7: warning: `1` is for no requirement"));
+    assert!(told_of(&read, &lint(&read)).contains("tasks.md:1:7: warning: `1` does not cover a requirement"));
     assert!(!told_of(&read, &lint(&read)).contains("`2`"));
 }
 

@@ -87,7 +87,7 @@ fn a_failure_brings_its_reason_and_comes_back_as_notes() {
     let task = &json(&bench)["tasks"][0];
     assert_eq!((&task["status"], &task["notes"]), (&value_of!("failed"), &value_of!("No such table")));
     let bare = heard(&begun(), |file| file["tasks"][0]["status"] = value_of!("failed"));
-    let reason = "said to have failed in execution-state.json".to_owned();
+    let reason = "marked as failed in execution-state.json".to_owned();
     assert_eq!(bare, [on("1", What::Failed { reason, report: Report::default() })]);
 }
 
@@ -118,11 +118,11 @@ fn words_of_other_systems_are_understood() {
         (
             "blocked",
             Some(What::Blocked {
-                reason: "said to be blocked in execution-state.json".to_owned(),
+                reason: "marked as blocked in execution-state.json".to_owned(),
                 report: Report::default(),
             }),
         ),
-        ("abandoned", Some(What::Abandon { reason: "given up in execution-state.json".to_owned() })),
+        ("abandoned", Some(What::Abandon { reason: "abandoned in execution-state.json".to_owned() })),
     ] {
         let edits = heard(&begun(), |file| file["tasks"][0]["status"] = value_of!(word));
         let expected: Vec<Edit> = what.into_iter().map(|what| on("1", what)).collect();
@@ -222,12 +222,12 @@ fn what_makes_no_sense_is_said_to_make_none() {
     let gone = said(&fresh(), |file| {
         file["tasks"].as_array_mut().expect("a list").remove(1);
     });
-    assert_eq!(gone, ["2 is gone: tasks are the plan's"]);
+    assert_eq!(gone, ["2 was removed: only the plan defines tasks"]);
     let twice = said(&fresh(), |file| {
         let copy = file["tasks"][0].clone();
         file["tasks"].as_array_mut().expect("a list").push(copy);
     });
-    assert_eq!(twice, ["1 is there twice: the last one counts"]);
+    assert_eq!(twice, ["1 appears twice: the last one is used"]);
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn a_file_that_breaks_off_is_empty_or_is_two_is_refused() {
         "{\"tasks\": [{\"id\"",
         "1:17 error: the file breaks off in the middle (reading stopped here)",
     );
-    FILES.refused("", "1:1 error: the file is empty (nothing can be told from it)");
+    FILES.refused("", "1:1 error: the file is empty (there is nothing to read in it)");
     FILES.refused("{}\n{}", "2:1 error: a second value follows the first (reading stopped here)");
     FILES.refused("[]", "1:1 error: the file must be an object (this is a list)");
 }
@@ -45,7 +45,7 @@ fn a_file_that_breaks_off_is_empty_or_is_two_is_refused() {
 #[test]
 fn of_a_name_said_twice_the_last_counts() {
     let text = one("\"notes\": \"a\", \"notes\": \"b\"");
-    let state = FILES.warned(&text, &["1:38 warning: `notes` is said twice (the last one counts)"]);
+    let state = FILES.warned(&text, &["1:38 warning: `notes` appears twice (the last one is used)"]);
     assert_eq!(task(&state).report.note, "b");
 }
 
@@ -75,7 +75,8 @@ fn foreign_words_for_a_status_are_understood_and_unknown_ones_are_not() {
         ("abandoned", TaskWord::Failed),
         ("skipped", TaskWord::Pending),
     ] {
-        let label = format!("1:34 warning: {word:?} is no status of this file (read as `{}`)", meant.word());
+        let label =
+            format!("1:34 warning: {word:?} is not a status of this file (read as `{}`)", meant.word());
         let state = FILES.warned(&one(&format!("\"status\": \"{word}\"")), &[&label]);
         assert_eq!((task(&state).status, task(&state).word.as_str()), (meant, word));
     }
@@ -173,7 +174,7 @@ fn times_are_read_in_every_form() {
         task(&FILES.warned(&one("\"started_at\": \"2026-01-10 12:00:00\""), &[label])).started_at,
         noon
     );
-    let label = "1:38 warning: `started_at` is not a time (read as none)";
+    let label = "1:38 warning: `started_at` is not a time (ignored)";
     assert_eq!(task(&FILES.warned(&one("\"started_at\": \"$(date)\""), &[label])).started_at, None);
     assert_eq!(task(&FILES.accepted(&one("\"started_at\": \"\""))).started_at, None);
 }
@@ -192,7 +193,7 @@ fn two_tasks_at_once_are_told() {
     let text = r#"{"tasks": [{"id": "1", "status": "in_progress"}, {"id": "2", "status": "in_progress"}]}"#;
     FILES.warned(text, &["1:50 warning: 1 and 2 are both in progress (one is worked on at a time)"]);
     let text = r#"{"tasks": [{"id": "1", "notes": "a"}, {"id": "1.", "notes": "b"}]}"#;
-    let state = FILES.warned(text, &["1:39 warning: 1 is there twice (the last one counts)"]);
+    let state = FILES.warned(text, &["1:39 warning: 1 appears twice (the last one is used)"]);
     assert_eq!(task(&state).report.note, "b");
 }
 

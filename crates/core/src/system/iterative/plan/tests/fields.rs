@@ -74,7 +74,7 @@ fn the_limit_is_a_number() {
     }
     assert_eq!(
         wrong(&["- Max iterations: 3", "- Max iterations: 4"]),
-        "tasks.md:3:5: warning: `Max iterations` of `T1` is said twice (the last one counts)\n"
+        "tasks.md:3:5: warning: `Max iterations` of `T1` appears twice (the last one is used)\n"
     );
 }
 
@@ -88,7 +88,7 @@ fn a_signal_is_that_of_its_unit() {
     }
     assert_eq!(
         wrong(&["- Completion: `<signal>T2_DONE</signal>`"]),
-        "tasks.md:2:17: warning: the signal of `T1` is `T1_DONE` (this is another, and says nothing about it)\n"
+        "tasks.md:2:17: warning: the signal of `T1` is `T1_DONE` (this one is different, so it is ignored)\n"
     );
 }
 
@@ -98,7 +98,7 @@ fn a_model_is_a_profile_or_told_once() {
     let read = reading(&alone(text));
     assert_eq!(
         told(&read),
-        "tasks.md:2:12: warning: no profile is called `opus` (`default` does this work)\n"
+        "tasks.md:2:12: warning: there is no profile `opus` (`default` is used instead)\n"
     );
     let (config, _) = read_config("[agents.opus]\ncommand = ['o']\n[defaults]\nagent = 'mine'\n");
     let read = reading_with(&alone(text), "x", &config, false);
@@ -112,8 +112,8 @@ fn fields_that_nobody_knows_are_told_and_kept() {
     let read = one(&["- Owner: Ann", "- mind the gap: it is wide", "- Max turns: 12", "- Skill: none"]);
     assert_eq!(
         told(&read),
-        "tasks.md:2:5: warning: `owner` is no field that is known (told to the agent as it stands)\n\
-         tasks.md:3:5: warning: `mind the gap` is no field that is known (told to the agent as it stands)\n"
+        "tasks.md:2:5: warning: `owner` is not a known field (passed to the agent as is)\n\
+         tasks.md:3:5: warning: `mind the gap` is not a known field (passed to the agent as is)\n"
     );
     assert!(unit(&read, "T1").prompt.starts_with("- Owner: Ann\n- mind the gap: it is wide"));
 }
@@ -133,7 +133,7 @@ fn placeholders_of_the_template_are_refused() {
 #[test]
 fn what_a_list_counts_itself_is_counted_again() {
     let read = reading(&alone("# x\n\n**Total:** 3 tasks\n\n## Tasks\n\n- [ ] **T1**: a\n"));
-    assert_eq!(told(&read), "tasks.md:3:12: warning: the list says 3, and has 1 (counted anew)\n");
+    assert_eq!(told(&read), "tasks.md:3:12: warning: the list says 3, but has 1 (counted again)\n");
 }
 
 #[test]
@@ -155,12 +155,12 @@ fn the_own_line_wins_over_the_arrows() {
     fine("  - Depends: none\n", "T3 (independent)", "T3 []");
     fine("", "T1\n\nT2 (independent)", "T3 []");
     let differ = |depends: &str, needs: &str, told: &str| {
-        let label = "this counts, not the arrows";
+        let label = "this line decides, not the arrows";
         let told = format!("tasks.md:7:14: warning: {told} ({label})\n");
         assert_eq!(list(depends, "T1 → T3"), (needs.to_owned(), told));
     };
-    differ("  - Depends: T2\n", "T3 [T2]", "`T3` waits for `T2` here, and by the arrows for `T1`");
-    differ("  - Depends: none\n", "T3 []", "`T3` waits for nothing here, and by the arrows for `T1`");
+    differ("  - Depends: T2\n", "T3 [T2]", "`T3` waits for `T2` here, but for `T1` by the arrows");
+    differ("  - Depends: none\n", "T3 []", "`T3` waits for nothing here, but for `T1` by the arrows");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn ids_that_only_arrows_know_are_told() {
     assert_eq!(needs(&read), ["T1 []", "T2 []"]);
     assert_eq!(
         told(&read),
-        "tasks.md:2:6: warning: `T9` is no unit of this list (passed over)\n\
+        "tasks.md:2:6: warning: `T9` is not a unit of this list (ignored)\n\
          tasks.md:2:11: warning: `t2` is written `T2` elsewhere (read as the same)\n\
          tasks.md:2:14: warning: this is not understood as an arrow between units (draw it like `T1 → T2`)\n"
     );

@@ -374,7 +374,7 @@ fn the_brief_and_the_list_may_disagree_about_the_mode() {
     let read = reading(&folder(&[("brief.md", KNOWLEDGE), ("tasks.md", "- [ ] **T1**: a\n")]));
     assert_eq!(
         told(&read),
-        "brief.md:3:11: warning: the mode is knowledge, and there is only `tasks.md` (the list decides)\n"
+        "brief.md:3:11: warning: the mode is knowledge, but there is only `tasks.md` (the list decides)\n"
     );
     assert_eq!(read.about.mode, Mode::Development);
     let both = [("brief.md", KNOWLEDGE), ("tasks.md", "- [ ] **T1**: a\n"), ("plan.md", PLAN)];
@@ -382,16 +382,16 @@ fn the_brief_and_the_list_may_disagree_about_the_mode() {
     assert_eq!(read.list, "plan.md");
     assert_eq!(
         told(&read),
-        "tasks.md:1:1: warning: `plan.md` is read, and not this file (units in here are nobody's)\n"
+        "tasks.md:1:1: warning: `plan.md` is read instead of this file (units in this file are ignored)\n"
     );
     let read = reading(&folder(&[("brief.md", "**Mode:** dev\n"), both[1], both[2]]));
     assert_eq!(read.list, "tasks.md");
     let read = reading(&folder(&[("brief.md", "**Mode:** deep\n**Domain:** poetry, wrting\n"), both[1]]));
     assert_eq!(
         told(&read),
-        "brief.md:1:11: warning: \"deep\" is no mode that is known (development or knowledge; the list decides)\n\
-         brief.md:2:13: warning: \"poetry\" is no domain that is known (feature, bug, refactor, research, writing, analysis, planning)\n\
-         brief.md:2:13: warning: \"wrting\" is no domain that is known (did you mean `writing`?)\n"
+        "brief.md:1:11: warning: \"deep\" is not a known mode (development or knowledge; the list decides)\n\
+         brief.md:2:13: warning: \"poetry\" is not a known domain (feature, bug, refactor, research, writing, analysis, planning)\n\
+         brief.md:2:13: warning: \"wrting\" is not a known domain (did you mean `writing`?)\n"
     );
 }
 
@@ -400,7 +400,7 @@ fn without_a_brief_or_a_list_it_is_told() {
     let read = reading(&folder(&[("tasks.md", "- [ ] **T1**: a\n")]));
     assert_eq!(
         told(&read),
-        "brief.md:1:1: warning: there is no `brief.md` (what the whole is for is not known, so the review cannot ask for it)\n"
+        "brief.md:1:1: warning: `brief.md` does not exist (the goal is unknown, so the review cannot check it)\n"
     );
     assert_eq!(read.about.name, "user-auth");
     let read = reading(&folder(&[("brief.md", KNOWLEDGE)]));

@@ -51,7 +51,7 @@ fn b6_b7_other_encodings_are_read_by_their_mark_or_refused() {
     };
     let read = reading(&list(&wide));
     assert_eq!(tasks(&read), ["T1 a"]);
-    assert_eq!(told(&read), "tasks.md:1:1: warning: this file is UTF-16 (read all the same)\n");
+    assert_eq!(told(&read), "tasks.md:1:1: warning: this file is UTF-16 (Piton reads it anyway)\n");
     assert_eq!(
         told(&reading(&list(&wide[2..]))),
         "tasks.md:1:1: error: this file looks like UTF-16 without a byte order mark (save it as UTF-8)\n"
@@ -83,7 +83,7 @@ fn b8_b9_b10_b13_the_last_line_odd_spaces_and_other_scripts_are_read() {
 #[test]
 fn b11_nothing_to_do_is_never_complete() {
     for text in ["", "# x - Tasks\n", " \n\t\n", "```\n- [ ] **T1**: a\n```\n"] {
-        assert!(problems(text).contains("error: a plan without units is never complete"), "{text:?}");
+        assert!(problems(text).contains("error: the plan has no units"), "{text:?}");
     }
 }
 
@@ -120,9 +120,7 @@ fn b12_a_large_list_takes_no_longer_than_its_size() {
     assert_eq!(reading(&alone(&unknown)).reading.problems.len(), 10_000, "each is told");
     let brief = "## Done When\n".to_owned() + &"- it is so\n".repeat(50_000);
     let read = reading(&folder(&[("brief.md", &brief), ("tasks.md", "- [ ] **T1**: a\n")]));
-    assert!(
-        told(&read).contains("this part has more than 4000 characters (from here on it is not asked for)")
-    );
+    assert!(told(&read).contains("this part has more than 4000 characters (from here on it is ignored)"));
     let ids: Vec<String> = (1..5_000).map(|nth| format!("T{nth}")).collect();
     let units: String = ids.iter().map(|id| format!("- [ ] **{id}**: x\n")).collect();
     let drawn = format!("## Dependencies\n{}\n## Tasks\n{units}", ids.join(" → "));
@@ -163,7 +161,7 @@ fn c8_c9_c12_boxes_below_a_unit_are_its_steps_or_units_themselves() {
     assert_eq!(needs(&read)[2], "T2 [T1.1, T1.2]");
     assert_eq!(
         problems("- [x] **T1**: a\n  - [ ] one\n"),
-        "tasks.md:1:7: warning: this box is ticked, and a step of it is not (not done)\n"
+        "tasks.md:1:7: warning: this box is ticked, but one of its steps is not (not done)\n"
     );
 }
 
@@ -190,9 +188,9 @@ fn c16_c17_boxes_in_code_are_no_units_and_open_code_hides_none() {
     assert_eq!(tasks(&read), ["T1 a", "T2 b", "T3 c"]);
     assert_eq!(
         told(&read),
-        "tasks.md:3:3: warning: this looks like a task, and stands in code (not read as one)\n\
-         tasks.md:5:1: warning: this looks like a task, and stands in a quote (not read as one)\n\
-         tasks.md:7:1: warning: this code is never closed (what follows is read as if it were not there)\n"
+        "tasks.md:3:3: warning: this looks like a task, but is in code (not read as one)\n\
+         tasks.md:5:1: warning: this looks like a task, but is in a quote (not read as one)\n\
+         tasks.md:7:1: warning: this code is never closed (Piton ignores this line and reads what follows)\n"
     );
 }
 
@@ -204,8 +202,8 @@ fn c18_what_is_crossed_out_is_neither_done_nor_run() {
     assert_eq!(needs(&read), ["T2 []", "T3 []"]);
     assert_eq!(
         told(&read),
-        "tasks.md:2:1: warning: `T1` is no unit of this list (crossed out)\n\
-         tasks.md:4:9: warning: this item is crossed out (dropped: neither done nor to be done)\n\
+        "tasks.md:2:1: warning: `T1` is not a unit of this list (crossed out)\n\
+         tasks.md:4:9: warning: this item is crossed out (dropped: it is neither done nor open)\n\
          tasks.md:7:14: warning: `T3` waits for `T1`, which is crossed out (not waited for)\n"
     );
 }
@@ -221,8 +219,8 @@ fn c19_comments_on_a_box_are_advice() {
     assert_eq!(tasks(&read), ["T1 a", "T2 b x"], "the box decides");
     assert_eq!(
         told(&read),
-        "tasks.md:1:17: warning: this says done, and the box says otherwise (the box decides)\n\
-         tasks.md:2:17: warning: this says not done, and the box says otherwise (the box decides)\n"
+        "tasks.md:1:17: warning: this says done, but the box does not (the box decides)\n\
+         tasks.md:2:17: warning: this says not done, but the box does not (the box decides)\n"
     );
     let read = reading(&alone("- [x] **T1**: a\n  - Status: in progress\n"));
     assert_eq!(tasks(&read), ["T1 a"]);
@@ -292,7 +290,7 @@ fn i5_where_a_unit_stands_counts_more_than_its_number() {
     assert_eq!(tasks(&read), ["8.2 b"]);
     assert_eq!(
         told(&read),
-        "tasks.md:2:9: warning: `8.2` stands below `11` (where it stands counts, not its number)\n"
+        "tasks.md:2:9: warning: `8.2` is below `11` (its place decides, not its number)\n"
     );
 }
 
@@ -306,7 +304,7 @@ fn i7_i8_letters_are_ids_and_case_is_no_difference() {
     assert_eq!(told(&read), "tasks.md:3:14: warning: `t1` is written `T1` elsewhere (read as the same)\n");
     assert!(
         problems("- [ ] **T1**: a\n- [ ] **T2**: b\n  - Depends: T001\n")
-            .contains("error: `T2` waits for `T001`, which is not there (did you mean `T1`?)")
+            .contains("error: `T2` waits for `T001`, which does not exist (did you mean `T1`?)")
     );
 }
 
@@ -329,15 +327,15 @@ fn i9_to_i14_what_a_unit_waits_for() {
     fine("T1; T2 and T3", "[T1, T2, T3]");
     fine("T1 & `T2`", "[T1, T2]");
     fine("T6", "[T6]");
-    assert_eq!(waits("T9").1, "14: error: `T4` waits for `T9`, which is not there (no task has this id)\n");
+    assert_eq!(waits("T9").1, "14: error: `T4` waits for `T9`, which does not exist (no task has this id)\n");
     assert_eq!(
         waits("T1-T9").1,
-        "14: error: `T4` waits for `T1-T9`, and not all of that is there (there is no `T9`)\n"
+        "14: error: `T4` waits for `T1-T9`, some of which does not exist (`T9` does not exist)\n"
     );
     assert_eq!(waits("T4").1, "14: error: `T4` waits for itself (remove this)\n");
     assert_eq!(
         waits("the database").1,
-        "14: warning: `T4` waits for \"the database\", which is no task (not waited for)\n"
+        "14: warning: `T4` waits for \"the database\", which is not a task (not waited for)\n"
     );
     let strict =
         reading_with(&alone("- [ ] **T1**: a\n  - Depends: the database\n"), "x", &Config::default(), true);
@@ -373,6 +371,6 @@ fn a_unit_without_an_id_is_named_and_told() {
     let read = reading(&alone("- [ ] **T1**: a\n- [ ] b\n- [ ]\n"));
     assert_eq!(tasks(&read), ["T1 a", "U1 b", "U2 Unit U2"]);
     assert_eq!(told(&read).matches("this task has no number").count(), 2);
-    assert_eq!(told(&read).matches("says nothing").count(), 1);
+    assert_eq!(told(&read).matches("has no text").count(), 1);
     assert_eq!(only("- [ ] First\n- [x] Second\n"), ["1 First", "2 Second x"]);
 }

@@ -115,7 +115,7 @@ fn the_review_of_the_whole_is_no_iteration() {
     insta::assert_snapshot!(file[before.len()..].trim(), @r"
     ## Review - Iteration 1 - 2026-01-10T10:19:00Z
     **Unit:** review
-    **Did:** Reviewed the whole, and found nothing that has to be mended
+    **Did:** Reviewed the whole, and found nothing to fix
     **Remaining:** None
     **Blockers:** None
     **Signal:** REVIEW_PASS

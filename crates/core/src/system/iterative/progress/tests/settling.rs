@@ -99,7 +99,7 @@ fn what_the_checks_found_is_there_for_the_next_agent() {
     let file = after(None, &mut bench);
     insta::assert_snapshot!(file);
     let left = remaining(&file, &id("T1")).expect("an entry");
-    assert!(left.contains("Mend what `cargo test T1` finds") && left.contains("assertion failed"), "{left}");
+    assert!(left.contains("Fix what `cargo test T1` finds") && left.contains("assertion failed"), "{left}");
     assert!(nothing(&settled(Some(&file), &bench)));
 }
 
@@ -206,7 +206,7 @@ fn an_old_entry_that_was_changed_or_taken_out_is_noticed_and_left_so() {
     assert!(nothing(&found), "{found:?}");
     assert_eq!(
         found.changed[0].message,
-        "the entry `## T1 - Iteration 1 - 2026-01-14T11:00:00Z` was taken out"
+        "the entry `## T1 - Iteration 1 - 2026-01-14T11:00:00Z` was removed"
     );
 }
 

@@ -105,7 +105,7 @@ fn a_unit_without_iterations_left_gets_more_is_tried_again_or_given_up() {
     let unit = &json(&bench)["tasks"]["T3"];
     assert_eq!((&unit["status"], &unit["max_iterations"]), (&value_of!("in_progress"), &value_of!(15)));
     let given_up = heard(&begun(), |file| file["tasks"]["T1"]["status"] = value_of!("timeout"));
-    assert_eq!(given_up, [on("T1", What::Abandon { reason: "given up in state.json".to_owned() })]);
+    assert_eq!(given_up, [on("T1", What::Abandon { reason: "abandoned in state.json".to_owned() })]);
 }
 
 #[test]
@@ -117,8 +117,8 @@ fn words_of_other_systems_are_understood() {
         ("running", None),
         ("Verifying", None),
         ("todo", Some(What::Reset)),
-        ("failed", Some(What::Failed { reason: "said to have failed in state.json".to_owned(), report })),
-        ("abandoned", Some(What::Abandon { reason: "given up in state.json".to_owned() })),
+        ("failed", Some(What::Failed { reason: "marked as failed in state.json".to_owned(), report })),
+        ("abandoned", Some(What::Abandon { reason: "abandoned in state.json".to_owned() })),
     ] {
         let expected: Vec<Edit> = what.into_iter().map(|what| on("T1", what)).collect();
         let found = heard(&begun(), |file| file["tasks"]["T1"]["status"] = value_of!(word));
@@ -139,7 +139,7 @@ fn commits_are_the_current_units_or_are_carried() {
     let commits =
         commits.map(|(hash, subject)| CommitMade { hash: hash.to_owned(), subject: subject.to_owned() });
     let report = Report { commits: commits.to_vec(), ..Report::default() };
-    assert_eq!(edits, [on("T3", What::Told { report })], "what is recorded stays");
+    assert_eq!(edits, [on("T3", What::Told { report })], "recorded entries cannot be removed");
     obey(&mut bench, &edits);
     let all = json(&bench)["commits"].as_array().expect("a list").len();
     assert_eq!(all, 6);

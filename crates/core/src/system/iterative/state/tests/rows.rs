@@ -34,7 +34,7 @@ fn j2_a_file_that_breaks_off_is_empty_or_is_two_is_refused() {
         "{\"tasks\": {\"T1\"",
         "1:16 error: the file breaks off in the middle (reading stopped here)",
     );
-    FILES.refused("", "1:1 error: the file is empty (nothing can be told from it)");
+    FILES.refused("", "1:1 error: the file is empty (there is nothing to read in it)");
     FILES.refused("{}\n{}", "2:1 error: a second value follows the first (reading stopped here)");
     FILES.refused("[]", "1:1 error: the file must be an object (this is a list)");
 }
@@ -42,7 +42,7 @@ fn j2_a_file_that_breaks_off_is_empty_or_is_two_is_refused() {
 #[test]
 fn j4_of_a_name_said_twice_the_last_counts() {
     let text = one("\"status\": \"pending\", \"status\": \"done\"");
-    let state = FILES.warned(&text, &["1:40 warning: `status` is said twice (the last one counts)"]);
+    let state = FILES.warned(&text, &["1:40 warning: `status` appears twice (the last one is used)"]);
     assert_eq!(first(&state).status, UnitWord::Done);
 }
 
@@ -94,7 +94,8 @@ fn j9_foreign_words_for_a_status_are_understood_and_unknown_ones_are_not() {
         ("skipped", UnitWord::Pending),
         ("abandoned", UnitWord::Timeout),
     ] {
-        let label = format!("1:29 warning: {word:?} is no status of this file (read as `{}`)", meant.word());
+        let label =
+            format!("1:29 warning: {word:?} is not a status of this file (read as `{}`)", meant.word());
         let text = one(&format!("\"status\": \"{word}\", \"iterations_used\": 1"));
         let state = FILES.warned(&text, &[&label]);
         assert_eq!((first(&state).status, first(&state).word.as_str()), (meant, word));
@@ -182,7 +183,7 @@ fn j14_times_are_read_in_every_form() {
         first(&FILES.warned(&one("\"completed_at\": \"2026-01-10 12:00:00\""), &[label])).completed_at,
         noon
     );
-    let label = "1:35 warning: `completed_at` is not a time (read as none)";
+    let label = "1:35 warning: `completed_at` is not a time (ignored)";
     assert_eq!(first(&FILES.warned(&one("\"completed_at\": \"{timestamp}\""), &[label])).completed_at, None);
     assert_eq!(first(&FILES.accepted(&one("\"completed_at\": \"\""))).completed_at, None);
 }
@@ -201,7 +202,7 @@ fn j16_units_under_way_that_cannot_be_are_told() {
     let text = format!("{{\"tasks\": {{\"T1\": {under_way}, \"T2\": {under_way}}}}}");
     FILES.warned(&text, &["1:72 warning: T1 and T2 are both under way (one is worked on at a time)"]);
     let text = r#"{"tasks": {"T1": {"reason": "a"}}, "phases": {"T1": {"reason": "b"}}}"#;
-    let state = FILES.warned(text, &["1:53 warning: T1 is there twice (the last one counts)"]);
+    let state = FILES.warned(text, &["1:53 warning: T1 appears twice (the last one is used)"]);
     assert_eq!(first(&state).reason.as_deref(), Some("b"));
 }
 
@@ -218,7 +219,7 @@ fn j19_j25_commits_are_lines_or_objects() {
     );
     FILES.warned(
         r#"{"commits": [7, {"subject": "x"}]}"#,
-        &["1:14 warning: this is no commit (left out)", "1:17 warning: this is no commit (left out)"],
+        &["1:14 warning: this is not a commit (left out)", "1:17 warning: this is not a commit (left out)"],
     );
     FILES.refused(r#"{"commits": {}}"#, "1:13 error: `commits` must be a list (this is an object)");
 }
@@ -274,7 +275,7 @@ fn the_older_layout_is_understood() {
     let state = FILES.accepted(&one("\"status\": \"done\", \"iterations\": [{\"n\": 1}, {\"n\": 2}]"));
     assert_eq!(first(&state).iterations, 2);
     assert!(state.carried(|_| true).get("tasks").is_some(), "elsewhere it is a field of others");
-    let label = "1:11 warning: \"Executing\" is no status of this file (read as `execute`)";
+    let label = "1:11 warning: \"Executing\" is not a status of this file (read as `execute`)";
     assert_eq!(
         FILES.warned(r#"{"phase": "Executing", "tasks": {"T1": {}}}"#, &[label]).phase,
         Some(PhaseWord::Execute)

@@ -149,7 +149,7 @@ fn a_pause_is_a_wish_and_going_on_is_not() {
     paused.detach(StopReason::Person);
     assert_eq!(
         told(&paused, |file| file["status"] = value_of!("running")),
-        ["`status` is \"running\": `piton run` goes on with it"]
+        ["`status` is \"running\": `piton run` resumes it"]
     );
 }
 

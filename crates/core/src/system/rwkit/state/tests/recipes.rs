@@ -118,7 +118,7 @@ fn recipes() -> Vec<Recipe> {
             comes_to: refused(
                 Some("T010"),
                 "`verification.files_exist` of T010 was set",
-                "Piton looks at its files itself: `piton verify T010`",
+                "Piton checks its files itself: `piton verify T010`",
             ),
         },
         // Sync it: the third.
@@ -236,7 +236,7 @@ fn recipes() -> Vec<Recipe> {
             comes_to: refused(
                 None,
                 "a batch 0 was added",
-                "batches follow from what tasks wait for; `piton batch` shows them",
+                "batches follow from dependencies; `piton batch` shows them",
             ),
         },
         Recipe {
@@ -250,7 +250,7 @@ fn recipes() -> Vec<Recipe> {
             comes_to: refused(
                 None,
                 "the batch 0 is \"in_progress\"",
-                "its tasks say how far it is; `piton batch` shows it",
+                "its status follows from its tasks; `piton batch` shows it",
             ),
         },
         Recipe {

@@ -34,7 +34,7 @@ fn a_file_that_breaks_off_is_empty_or_is_two_is_refused() {
         "{\"tasks\": {\"T001\": {\"sta",
         "1:25 error: the file breaks off in the middle (reading stopped here)",
     );
-    FILES.refused("", "1:1 error: the file is empty (nothing can be told from it)");
+    FILES.refused("", "1:1 error: the file is empty (there is nothing to read in it)");
     FILES.refused("{}\n{}", "2:1 error: a second value follows the first (reading stopped here)");
     FILES.refused("[]", "1:1 error: the file must be an object (this is a list)");
 }
@@ -51,7 +51,7 @@ fn half_a_copy_is_no_file() {
 #[test]
 fn of_a_name_said_twice_the_last_counts() {
     let text = one("\"status\": \"pending\", \"status\": \"completed\"");
-    let state = FILES.warned(&text, &["1:42 warning: `status` is said twice (the last one counts)"]);
+    let state = FILES.warned(&text, &["1:42 warning: `status` appears twice (the last one is used)"]);
     assert_eq!(task(&state).status, TaskWord::Completed);
 }
 
@@ -104,10 +104,10 @@ fn counters_that_are_wrong_or_negative_are_counted_anew() {
     let state = FILES.warned(
         text,
         &[
-            "1:30 warning: `total_tasks` is 15; counted, it is 1 (counted anew)",
-            "1:45 warning: `pending` is -3; counted, it is 0 (counted anew)",
-            "2:61 warning: `total_tasks` is 3; counted, it is 1 (counted anew)",
-            "2:83 warning: `completed_tasks` is 0; counted, it is 1 (counted anew)",
+            "1:30 warning: `total_tasks` is 15; counted, it is 1 (counted again)",
+            "1:45 warning: `pending` is -3; counted, it is 0 (counted again)",
+            "2:61 warning: `total_tasks` is 3; counted, it is 1 (counted again)",
+            "2:83 warning: `completed_tasks` is 0; counted, it is 1 (counted again)",
         ],
     );
     assert_eq!(state.stories, [("US-001".to_owned(), "Keep".to_owned())]);
@@ -120,7 +120,7 @@ fn a_status_and_a_list_that_claim_too_much_are_counted_anew() {
         text,
         &[
             "1:12 warning: the run is completed, but 1 of its tasks are not (the tasks count)",
-            "1:84 warning: `blocked_tasks` lists 1 of the tasks; 0 are (counted anew)",
+            "1:84 warning: `blocked_tasks` lists 1 of the tasks; 0 are (counted again)",
         ],
     );
     let listed: Vec<_> = state.listed.iter().map(|(id, task)| (id.as_str(), task.status)).collect();
@@ -140,7 +140,8 @@ fn foreign_words_for_a_status_are_understood_and_unknown_ones_are_not() {
         ("todo", TaskWord::Pending),
     ] {
         let text = one(&format!("\"status\": \"{word}\""));
-        let label = format!("1:31 warning: {word:?} is no status of this file (read as `{}`)", meant.word());
+        let label =
+            format!("1:31 warning: {word:?} is not a status of this file (read as `{}`)", meant.word());
         assert_eq!(task(&FILES.warned(&text, &[&label])).status, meant);
     }
     assert_eq!(task(&FILES.accepted(&one("\"status\": \"skipped\""))).status, TaskWord::Skipped);
@@ -149,7 +150,7 @@ fn foreign_words_for_a_status_are_understood_and_unknown_ones_are_not() {
         "1:31 error: the status \"complated\" is unknown (one of pending, in_progress, completed, failed, blocked, skipped)",
     );
     FILES.refused(&one("\"status\": 3"), "1:31 error: `status` must be text (this is a number)");
-    let label = "1:33 warning: \"stopped\" is no status of this file (read as `paused`)";
+    let label = "1:33 warning: \"stopped\" is not a status of this file (read as `paused`)";
     let state = FILES.warned(r#"{"tasks": {"T1": {}}, "status": "stopped"}"#, &[label]);
     assert_eq!(state.status, Some(RunWord::Paused));
     FILES.refused(
@@ -165,8 +166,8 @@ fn gates_are_what_they_ended_as() {
     let state = FILES.warned(
         text,
         &[
-            "1:96 warning: \"Failed\" is no word for a gate of this file (read as not passed yet)",
-            "2:14 warning: \"running\" is no word for a gate of this file (read as not passed yet)",
+            "1:96 warning: \"Failed\" is not a status of a gate in this file (read as not passed yet)",
+            "2:14 warning: \"running\" is not a status of a gate in this file (read as not passed yet)",
         ],
     );
     let gates: Vec<_> = state.gates.iter().map(|(name, word)| (name.as_str(), *word)).collect();
@@ -180,7 +181,7 @@ fn gates_are_what_they_ended_as() {
     );
     FILES.refused(
         r#"{"quality_gates": {"uat": "maybe"}}"#,
-        "1:27 error: \"maybe\" is nothing that a gate can be (one of passed, degraded, approved)",
+        "1:27 error: \"maybe\" is not a status of a gate (one of passed, degraded, approved)",
     );
     FILES.refused(
         r#"{"quality_gates": {"uat": true}}"#,
@@ -276,7 +277,7 @@ fn times_are_read_in_every_form() {
     assert_eq!(FILES.accepted("{\"started_at\": \"\"}").started_at, None);
     let label = "1:16 warning: `started_at` does not say its time zone (read as UTC)";
     assert_eq!(FILES.warned("{\"started_at\": \"2026-01-10T12:00:00\"}", &[label]).started_at, noon);
-    let label = "1:16 warning: `started_at` is not a time (read as none)";
+    let label = "1:16 warning: `started_at` is not a time (ignored)";
     assert_eq!(FILES.warned("{\"started_at\": \"<timestamp>\"}", &[label]).started_at, None);
 }
 
@@ -343,10 +344,7 @@ fn the_third_version_at_any_point_and_no_fourth() {
     for bench in [fresh(), middle(), over()] {
         FILES.accepted(&shown(&bench));
     }
-    FILES.refused(
-        r#"{"version": "4.1.0"}"#,
-        "1:13 error: the version \"4.1.0\" is not known (1, 2 and 3 are)",
-    );
+    FILES.refused(r#"{"version": "4.1.0"}"#, "1:13 error: the version \"4.1.0\" is unknown (1, 2 and 3 are)");
     let label = "1:13 warning: `version` is a number (read as text)";
     assert_eq!(FILES.warned(r#"{"version": 3.0}"#, &[label]).version.as_deref(), Some("3.0"));
 }
@@ -355,7 +353,7 @@ fn the_third_version_at_any_point_and_no_fourth() {
 fn batches_are_known_by_their_ids_and_the_current_one_is_not_asked_about() {
     let text = r#"{"current_batch": 17, "batches": [{"batch_id": 2, "task_ids": ["T004"]},
 {"batch_id": 0, "task_ids": ["T001"], "compacted": true}, {"batch_id": 2}]}"#;
-    let state = FILES.warned(text, &["2:59 warning: batch 2 is there twice (the first one counts)"]);
+    let state = FILES.warned(text, &["2:59 warning: batch 2 appears twice (the first one is used)"]);
     let ids: Vec<_> =
         state.batches.iter().map(|batch| (batch.id, batch.compacted, batch.tasks.len())).collect();
     assert_eq!(ids, [(0, true, 1), (2, false, 1)]);
@@ -368,8 +366,8 @@ fn lines_of_the_log_are_read_whatever_their_level() {
     let state = FILES.warned(
         text,
         &[
-            "2:11 warning: this is no level of a log (read as info)",
-            "2:36 warning: this is no line of a log (left out)",
+            "2:11 warning: this is not a log level (read as info)",
+            "2:36 warning: this is not a log line (left out)",
         ],
     );
     let logs: Vec<_> = state.logs.iter().map(|log| (log.level, log.message.as_str())).collect();
