@@ -127,10 +127,17 @@ fn is_of_tests(file: &str) -> bool {
     file.split('/').any(|part| matches!(part, "tests" | "tests.rs"))
 }
 
-/// Without comments, and without tests, which may know everything.
+/// Without comments, without tests, which may know everything, and without who may see what.
 pub(crate) fn code(text: &str) -> String {
     let text = text.split("\nmod tests {").next().unwrap_or(text);
-    text.lines().map(|line| line.split("//").next().unwrap_or(line)).collect::<Vec<_>>().join("\n")
+    let line = |line: &str| {
+        let line = line.split("//").next().unwrap_or(line);
+        match line.split_once("pub(in ").and_then(|(before, rest)| Some((before, rest.split_once(')')?.1))) {
+            Some((before, rest)) => format!("{before}pub{rest}"),
+            None => line.to_owned(),
+        }
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Every path in it, with `use a::{b, c}` as two of them.
