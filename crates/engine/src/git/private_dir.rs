@@ -18,6 +18,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
 use super::command::{Call, fields, oid};
+use super::durable::sync_files;
 use super::error::GitError;
 use super::exact::copy_with_age;
 use super::index::Entry;
@@ -247,6 +248,13 @@ impl<'a> Attempt<'a> {
         if let Some(head) = head.filter(|head| Some(head) != before.as_ref()) {
             worktree.set_head(&head)?;
         }
+        // The private git directory goes next. It was synced when the agent ended, and these take its place.
+        let series =
+            SERIES.iter().flat_map(|series| entry.join(series).read_dir_utf8().into_iter().flatten());
+        let series = series.flatten().map(|file| file.path().to_owned());
+        let files = OPERATION.iter().chain(&["ORIG_HEAD", "HEAD", "index", "logs/HEAD"]);
+        let files = files.map(|file| entry.join(file)).chain(series);
+        sync_files(entry, files.map(Utf8PathBuf::into_std_path_buf))?;
         Ok(lost)
     }
 

@@ -73,6 +73,31 @@ fn no_file_gets_its_name_before_its_content_is_on_the_disk() {
     assert!(early.is_empty(), "named before it was synced: {early:#?}");
 }
 
+/// A merge that is under way, above all: without it the work on a conflict is taken for the task's own.
+#[test]
+fn a_private_git_directory_goes_when_what_it_held_is_on_the_disk() {
+    if let Err(why) = piton_engine::keeper::fences_are_possible() {
+        return piton_testkit::skipped(&why);
+    }
+    let sandbox = Form::Fenced.sandbox();
+    let seen: Arc<Mutex<(BTreeSet<&str>, BTreeSet<String>)>> = Arc::default();
+    let noted = Arc::clone(&seen);
+    run_watched(&sandbox, move |point, disk| {
+        let gone = point.paths.last().filter(|to| to.ends_with("/piton-own.old") && is_named(point));
+        let Some(entry) = gone.and_then(|to| Utf8Path::new(to).parent()) else { return };
+        let mut noted = noted.lock().expect("nobody panics in here");
+        for file in ["MERGE_HEAD", "HEAD", "index"].into_iter().filter(|file| entry.join(file).exists()) {
+            noted.0.insert(file);
+            if !disk.keeps(entry.join(file).as_str()) {
+                noted.1.insert(format!("{file} of {entry}"));
+            }
+        }
+    });
+    let (files, early) = &*seen.lock().expect("nobody panics in here");
+    assert_eq!(files.len(), 3, "an attempt has each of them: {files:?}");
+    assert!(early.is_empty(), "gone before this was synced: {early:#?}");
+}
+
 /// A lock says something to the living only; and so does what is noted of a job under way, and of whose a worktree is: with
 /// the power goes all that it is about. A worktree is made again after that, with its git folder, and so is the index of one
 /// for checks. And who finds an old note of what files showed, or none, only says less.
