@@ -75,7 +75,7 @@ fn a_client_is_one_file_and_one_row() {
     let (_, said) = read("adapter = 'parrot'\nmax_turns = 2\nargs = ['--repeat']");
     assert_eq!(
         said,
-        "`max_turns` means nothing to the adapter `parrot`; Piton passes `--repeat` to `parrot` itself"
+        "the adapter `parrot` does not use `max_turns`; Piton passes `--repeat` to `parrot` itself"
     );
 
     let written = json!(agent);

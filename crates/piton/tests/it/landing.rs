@@ -149,7 +149,7 @@ fn landing_waits_for_the_files_concerned() {
     plan-[RUN] stopped: [ROOT]/project has changes of its own in README.md, landing on main
       ▸ main             ░░░░░░░░░░░░░░░░░░░░ 0/2  1 pending, 1 merging
 
-      ◆ T1       merging        for [SPAN]  Do T1  [ROOT]/project has changes of its own in README.md
+      ◆ T1       merging for [SPAN]  Do T1  [ROOT]/project has changes of its own in README.md
     --- stderr
     plan-[RUN] 2 tasks in [ROOT]/project, landing on main
     [TIME]          engine started, 3 at a time

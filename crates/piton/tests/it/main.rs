@@ -70,6 +70,8 @@ fn filters() -> insta::Settings {
         (r"\b[0-9a-f]{64}\b", "[DIGEST]"),
         (r"\b[0-9a-f]{40}\b", "[COMMIT]"),
         (r"\b[0-9a-f]{10}\b", "[COMMIT]"),
+        // A column that is as wide as the age in it.
+        (r" +for (\d)", " for $1"),
         (r" *\b(\d+m )?\d+(\.\d+)?(ms|s)\b", " [SPAN]"),
         (r"\b\d+(\.\d+)? (B|KiB|MiB)\b", "[SIZE]"),
         (r"\bgit \d+\.\d+\b", "git [VERSION]"),
