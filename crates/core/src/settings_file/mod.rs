@@ -395,6 +395,14 @@ mod tests {
     }
 
     #[test]
+    fn a_comma_with_nothing_before_it_is_refused() {
+        for text in ["{, }", "{,}", "{\"hooks\": {\"Stop\": [ , ]}}", "{\"a\": 1,, }"] {
+            assert!(put(text, MEMBER, &json!("piton"), &ours).is_err(), "{text}");
+            assert!(put(text, ITEM, &json!("piton"), &ours).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn what_an_earlier_version_wrote_is_replaced_where_it_stands() {
         let text = "{\n  \"hooks\": {\n    \"Stop\": [\n      \"piton old\",\n      \"x\"\n    ]\n  }\n}\n";
         let with = put(text, ITEM, &json!("piton new"), &ours).expect("fits");

@@ -71,18 +71,24 @@ fn comments(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Commas behind the last one of a list. One with nothing before it is a mistake, and stays.
 fn last_commas(plain: &[u8]) -> Vec<usize> {
     let (mut found, mut comma, mut quoted, mut escaped) = (Vec::new(), None, false, false);
+    let mut follows_value = false;
     for (at, byte) in plain.iter().enumerate() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if quoted => escaped = true,
-            b'"' => (quoted, comma) = (!quoted, None),
+            b'"' => (quoted, comma, follows_value) = (!quoted, None, true),
             _ if quoted => {}
-            b',' => comma = Some(at),
-            b'}' | b']' => found.extend(comma.take()),
+            b',' => (comma, follows_value) = (follows_value.then_some(at), false),
+            b'}' | b']' => {
+                found.extend(comma.take());
+                follows_value = true;
+            }
+            b'{' | b'[' => (comma, follows_value) = (None, false),
             byte if byte.is_ascii_whitespace() => {}
-            _ => comma = None,
+            _ => (comma, follows_value) = (None, true),
         }
     }
     found
