@@ -17,6 +17,7 @@ mod circles;
 mod crash;
 mod fuzz;
 mod generate;
+mod links;
 mod part;
 mod sabotage;
 mod tidy;

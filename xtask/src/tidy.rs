@@ -119,6 +119,7 @@ fn named_client<'c>(clients: &'c [Client], name: &str, line: &str) -> Option<&'c
 pub(crate) fn tidy(root: &Path) -> Result<()> {
     let mut problems = crate::sabotage::rotten(root)?;
     problems.extend(crate::circles::circles(root)?);
+    problems.extend(crate::links::broken(root)?);
     let mut files = Vec::new();
     for folder in ["crates", "xtask"] {
         collect(&root.join(folder), &mut files)?;
@@ -222,7 +223,8 @@ mod tests {
         assert!(broken_wall("crates/engine/src/drive/work.rs", "use piton_core::system::rwkit;").is_some());
         assert!(broken_wall("crates/piton/src/runs/begin.rs", "use piton_core::system::rwkit;").is_some());
         assert!(
-            broken_wall("crates/engine/src/drive/work.rs", "use piton_core::system::kept::Told;").is_none()
+            broken_wall("crates/engine/src/drive/work.rs", "use piton_core::system::state_files::Told;")
+                .is_none()
         );
     }
 }
