@@ -8,7 +8,7 @@ use piton_core::diagnostic::place;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Claim, Command, NewRun, Note, Recorded, Report, State, decide};
 use piton_core::system::config::Config;
-use piton_core::system::issue::journal::{added, appended, parse, settle, text};
+use piton_core::system::issue::journal::{added, appended, parse, reconcile, text};
 use piton_core::system::issue::state::{Issue, commands, edits, read};
 use piton_core::system::native::{self, Overrides};
 use piton_core::time::Timestamp;
@@ -176,7 +176,7 @@ pub(crate) fn journal(bytes: &[u8]) {
     let mut rounds = 0;
     loop {
         let text = text(&file);
-        let settled = same(|| settle(Some(&text), &state, &Chronicle::of(&events), &issue));
+        let settled = same(|| reconcile(Some(&text), &state, &Chronicle::of(&events), &issue));
         for problem in &settled.problems {
             assert!(text.get(problem.span.clone()).is_some(), "{problem:?} is no place of the text");
         }

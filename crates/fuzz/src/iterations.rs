@@ -116,7 +116,7 @@ fn apply(state: &mut State, events: &mut Vec<Recorded>, command: &Command) {
 pub(crate) fn log(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (mut state, mut events) = RUN.clone();
-    let settled = same(|| progress::settle(Some(&text), &state, &Chronicle::of(&events)));
+    let settled = same(|| progress::reconcile(Some(&text), &state, &Chronicle::of(&events)));
     for problem in settled.problems.iter().chain(&settled.changed) {
         assert!(text.get(problem.span.clone()).is_some(), "{problem:?} is no place of the text");
     }
@@ -124,9 +124,9 @@ pub(crate) fn log(bytes: &[u8]) {
         let note = Note::Entry { task, text, for_next: false };
         apply(&mut state, &mut events, &Command::Note { by: progress::FILE.to_owned(), note });
     }
-    let append = progress::settle(Some(&text), &state, &Chronicle::of(&events)).append;
+    let append = progress::reconcile(Some(&text), &state, &Chronicle::of(&events)).append;
     let whole = format!("{text}{}", append.unwrap_or_default());
-    let again = progress::settle(Some(&whole), &state, &Chronicle::of(&events));
+    let again = progress::reconcile(Some(&whole), &state, &Chronicle::of(&events));
     assert_eq!((again.heard, again.append), (Vec::new(), None), "asked for twice: {whole}");
     assert_eq!(progress::added(&whole, &whole), []);
     for entry in progress::entries(&text) {
@@ -154,16 +154,16 @@ pub(crate) fn log(bytes: &[u8]) {
 pub(crate) fn lessons(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (mut state, mut events) = RUN.clone();
-    let settled = same(|| guardrails::settle(Some(&text), &Chronicle::of(&events)));
+    let settled = same(|| guardrails::reconcile(Some(&text), &Chronicle::of(&events)));
     for text in settled.heard {
         let note = Note::Guardrail { text };
         apply(&mut state, &mut events, &Command::Note { by: guardrails::FILE.to_owned(), note });
     }
-    let append = guardrails::settle(Some(&text), &Chronicle::of(&events)).append;
+    let append = guardrails::reconcile(Some(&text), &Chronicle::of(&events)).append;
     let whole = format!("{text}{}", append.unwrap_or_default());
     assert_eq!(
-        guardrails::settle(Some(&whole), &Chronicle::of(&events)),
-        guardrails::Settled::default(),
+        guardrails::reconcile(Some(&whole), &Chronicle::of(&events)),
+        guardrails::Reconciled::default(),
         "{whole}"
     );
     assert_eq!(guardrails::seed(Some(&whole), &whole), None);

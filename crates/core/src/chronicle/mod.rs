@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::plan::{TaskId, TaskSpec};
 use crate::run::{
-    CheckResult, Class, CommitMade, Event, Holder, Next, Note, Past, PastError, Proof, Recorded, Reopening,
-    Report, Session, Status, Tests, Verdict, verdict,
+    CheckResult, Class, CommitMade, Event, Holder, ImportedError, ImportedTask, Next, Note, Proof, Recorded,
+    Reopening, Report, Session, Status, Tests, Verdict, verdict,
 };
 use crate::time::{Span, Timestamp};
 
@@ -413,7 +413,7 @@ impl Story {
     }
 
     /// Take over what was told of it elsewhere, with the times told there.
-    fn adopt(&mut self, past: &Past, seq: u64, at: Timestamp) {
+    fn adopt(&mut self, past: &ImportedTask, seq: u64, at: Timestamp) {
         self.attempt = past.spent + u32::from(past.proof.is_some() || past.work.is_some());
         self.confirmations = past.confirmations;
         self.begun_at = past.started_at;
@@ -451,7 +451,7 @@ impl Story {
     }
 
     /// Errors as somebody wrote them down, in their order. A failure that came of one of them is the same, told with less.
-    fn write_down(&mut self, errors: &[PastError]) {
+    fn write_down(&mut self, errors: &[ImportedError]) {
         for error in errors {
             let attempt = if error.attempt == 0 { self.attempt.max(1) } else { error.attempt };
             let mut written = failure(error, attempt);
@@ -578,7 +578,7 @@ fn deed(subject: &str) -> &str {
     rest.strip_prefix("Fix: ").unwrap_or(rest).trim()
 }
 
-fn failure(error: &PastError, attempt: u32) -> Failure {
+fn failure(error: &ImportedError, attempt: u32) -> Failure {
     Failure {
         attempt,
         class: Class::Code,

@@ -6,7 +6,7 @@ use super::closing::Closing;
 use super::event::{AgentEnd, CheckResult, Class, ContextUpdate, Note, Session, StopReason, Work};
 use super::evidence::{Evidence, Mark};
 use super::holding::HolderProcess;
-use super::past::Past;
+use super::imported::ImportedTask;
 use super::pointers::Pointers;
 use super::report::Report;
 use super::revision::Revision;
@@ -261,7 +261,7 @@ pub enum Command {
     Adopt {
         task: TaskId,
         by: String,
-        past: Box<Past>,
+        past: Box<ImportedTask>,
     },
     /// Whether a task of another list is completed there, which this one waits for.
     SeeOutside {

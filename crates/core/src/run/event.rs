@@ -9,7 +9,7 @@ pub use super::agent_end::AgentEnd;
 use super::closing::Closing;
 use super::evidence::Mark;
 use super::holding::HolderProcess;
-use super::past::{Past, PastError};
+use super::imported::{ImportedError, ImportedTask};
 use super::pointers::Pointers;
 use super::reopen::Reopening;
 use super::report::{CommitMade, Report, Tests};
@@ -337,7 +337,7 @@ pub enum Event {
     Adopted {
         task: TaskId,
         by: String,
-        past: Box<Past>,
+        past: Box<ImportedTask>,
     },
     /// A task of another list that it waits for was seen to be completed there, or to be so no more.
     OutsideSeen {
@@ -634,7 +634,7 @@ pub enum Note {
     /// Something about a task that does not say whether it is done.
     Told { task: TaskId, report: Box<Report> },
     /// Errors of a task as somebody wrote them into a state file, with what they are, where and when.
-    Errors { task: TaskId, errors: Vec<PastError> },
+    Errors { task: TaskId, errors: Vec<ImportedError> },
     /// Fields of a state file that are nobody's business here: an object laid over those that were carried before,
     /// and with them over what is written. A null takes a field away.
     Carried { file: String, fields: serde_json::Value },

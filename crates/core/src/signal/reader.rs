@@ -94,13 +94,13 @@ const NOT_TAKEN: &str = "was not read as a signal: a signal must be alone on its
 /// Something that may be a signal.
 struct Found {
     body: String,
-    form: Form,
+    form: Spelling,
     place: Place,
 }
 
 /// How it is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum Spelling {
     /// In tags, alone in its line.
     Alone,
     Escaped,
@@ -129,21 +129,21 @@ enum Place {
     Before,
 }
 
-impl Form {
+impl Spelling {
     fn is_tagged(self) -> bool {
-        !matches!(self, Form::Field | Form::Among)
+        !matches!(self, Spelling::Field | Spelling::Among)
     }
 
     fn oddity(self) -> Option<&'static str> {
         match self {
-            Form::Alone | Form::Among => None,
-            Form::Escaped => Some("is escaped"),
-            Form::NotClosed => Some("is not closed"),
-            Form::Code => Some("is written as code"),
-            Form::TaggedField => Some("is in a field"),
-            Form::Field => Some("is a field and not in signal tags"),
-            Form::Behind => Some("follows other words on its line"),
-            Form::Doubtful => Some("may be in code whose beginning was cut off"),
+            Spelling::Alone | Spelling::Among => None,
+            Spelling::Escaped => Some("is escaped"),
+            Spelling::NotClosed => Some("is not closed"),
+            Spelling::Code => Some("is written as code"),
+            Spelling::TaggedField => Some("is in a field"),
+            Spelling::Field => Some("is a field and not in signal tags"),
+            Spelling::Behind => Some("follows other words on its line"),
+            Spelling::Doubtful => Some("may be in code whose beginning was cut off"),
         }
     }
 }
@@ -157,13 +157,15 @@ impl Found {
             Reach::Message => self.place != Place::Before,
         };
         match self.form {
-            Form::Among => false,
-            _ if signal.is_run_wide() => self.place == Place::Last && self.form == Form::Alone && is_proper,
-            Form::Alone | Form::Escaped | Form::NotClosed => at_end || reach == Reach::Message,
-            Form::Code => at_end,
-            Form::TaggedField | Form::Field => at_end && reach == Reach::Message,
-            Form::Behind => at_end && signal.is_claim(),
-            Form::Doubtful => (at_end || reach == Reach::Message) && signal.is_claim(),
+            Spelling::Among => false,
+            _ if signal.is_run_wide() => {
+                self.place == Place::Last && self.form == Spelling::Alone && is_proper
+            }
+            Spelling::Alone | Spelling::Escaped | Spelling::NotClosed => at_end || reach == Reach::Message,
+            Spelling::Code => at_end,
+            Spelling::TaggedField | Spelling::Field => at_end && reach == Reach::Message,
+            Spelling::Behind => at_end && signal.is_claim(),
+            Spelling::Doubtful => (at_end || reach == Reach::Message) && signal.is_claim(),
         }
     }
 }
@@ -194,12 +196,12 @@ fn found(output: Output<'_>) -> Vec<Found> {
             continue;
         }
         let (mut rest, form) = match opening(&whole) {
-            Some((rest, Form::Field)) => {
-                found.push(Found { body: rest.to_owned(), form: Form::Field, place: place(here) });
+            Some((rest, Spelling::Field)) => {
+                found.push(Found { body: rest.to_owned(), form: Spelling::Field, place: place(here) });
                 continue;
             }
-            Some((rest, Form::Alone)) if strict[here] != Kind::Own => (rest, Form::Doubtful),
-            Some((rest, Form::Alone)) if whole != lines[here] => (rest, Form::Escaped),
+            Some((rest, Spelling::Alone)) if strict[here] != Kind::Own => (rest, Spelling::Doubtful),
+            Some((rest, Spelling::Alone)) if whole != lines[here] => (rest, Spelling::Escaped),
             Some(opened) => opened,
             None => {
                 found.extend(among(&whole, place(here)));
@@ -215,13 +217,13 @@ fn found(output: Output<'_>) -> Vec<Found> {
                 continue;
             }
             let (body, next) = over_lines(inner, &lines, &kinds, at);
-            let form = if next.is_none() && form == Form::Alone { Form::NotClosed } else { form };
+            let form = if next.is_none() && form == Spelling::Alone { Spelling::NotClosed } else { form };
             at = next.unwrap_or(at);
             in_line.push(Found { body: body.trim().to_owned(), form, place: place(at - 1) });
             rest = "";
         }
         if !rest.trim_matches(|c: char| c.is_whitespace() || END_DRESS.contains(&c)).is_empty() {
-            in_line.iter_mut().for_each(|found| found.form = Form::Among);
+            in_line.iter_mut().for_each(|found| found.form = Spelling::Among);
         }
         found.extend(in_line);
     }
@@ -232,7 +234,7 @@ fn found(output: Output<'_>) -> Vec<Found> {
 fn among(line: &str, place: Place) -> Option<Found> {
     let inner = &line[find_tag(line, "<signal>").filter(|_| place == Place::Last)? + "<signal>".len()..];
     let (body, _) = up_to_close(inner)?;
-    Some(Found { body: body.trim().to_owned(), form: Form::Among, place })
+    Some(Found { body: body.trim().to_owned(), form: Spelling::Among, place })
 }
 
 /// Lines of the prompt that the agent printed: such as stand there below the same line as here. Of what was cut off,
@@ -278,16 +280,16 @@ const DRESS: &[char] = &['⏺', '●', '✅', '\u{feff}', '\u{200b}'];
 const END_DRESS: &[char] = &['*', '_', '.', '!', '`', '✅', '\u{200b}'];
 
 /// How a line that may hold a signal begins, and where its first one does.
-fn opening(line: &str) -> Option<(&str, Form)> {
+fn opening(line: &str) -> Option<(&str, Spelling)> {
     let bare = line.trim_start_matches(|c: char| c.is_whitespace() || DRESS.contains(&c));
     let bare = bare.trim_start_matches(['*', '_']);
     if strip_tag(bare, "<signal>").is_some() {
-        return Some((bare, Form::Alone));
+        return Some((bare, Spelling::Alone));
     }
     if let Some(code) = bare.strip_prefix('`') {
         let code = code.trim_start_matches('`').trim_end_matches(['`', '.', '*', ' ']);
         let alone = !code.contains('`') && strip_tag(code, "<signal>").is_some();
-        return alone.then_some((code, Form::Code));
+        return alone.then_some((code, Spelling::Code));
     }
     let label = bare.get(..6).filter(|label| label.eq_ignore_ascii_case("signal")).map(|_| &bare[6..]);
     if let Some(value) = label {
@@ -295,7 +297,7 @@ fn opening(line: &str) -> Option<(&str, Form)> {
         let value = value.strip_prefix([':', '：'])?.trim_start_matches(['*', '_', ' ']).trim();
         let value = value.trim_matches('`');
         let tagged = strip_tag(value, "<signal>").is_some();
-        return Some((value, if tagged { Form::TaggedField } else { Form::Field }));
+        return Some((value, if tagged { Spelling::TaggedField } else { Spelling::Field }));
     }
     // A sentence of its own behind another, if that is one: not the match of a search, a comment, or a title.
     let start = find_tag(bare, "<signal>")?;
@@ -303,7 +305,7 @@ fn opening(line: &str) -> Option<(&str, Form)> {
     let is_sentence = before.starts_with(|c: char| c.is_alphanumeric())
         && !before.contains(['`', '"', '“', '|', '<', '>'])
         && !before.split_whitespace().next().is_some_and(is_location);
-    (is_sentence && before.ends_with(['.', '!', ')'])).then(|| (&bare[start..], Form::Behind))
+    (is_sentence && before.ends_with(['.', '!', ')'])).then(|| (&bare[start..], Spelling::Behind))
 }
 
 /// `src/a.rs:12:words`, `notes.md:` and the like, as searches put them before a line.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::Addition;
 use crate::plan::TaskId;
-use crate::run::{Claim, Command, ContextUpdate, Holder, Note, PastError, Report};
+use crate::run::{Claim, Command, ContextUpdate, Holder, ImportedError, Note, Report};
 use crate::time::Timestamp;
 
 /// One wish.
@@ -58,7 +58,7 @@ pub enum What {
     },
     /// Errors as somebody wrote them down. They end no attempt by themselves.
     Errors {
-        errors: Vec<PastError>,
+        errors: Vec<ImportedError>,
     },
     /// An error that did not end the attempt, or an entry about the run.
     Noted {
@@ -75,7 +75,7 @@ pub enum What {
         fields: Value,
     },
     /// What cannot be understood, or cannot be wished for.
-    Nonsense {
+    Rejected {
         what: String,
         why: String,
     },
@@ -137,7 +137,7 @@ pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {
         What::Noted { text } => note(Note::Entry { task: Some(task), text: text.clone(), for_next: false }),
         What::Errors { errors } if errors.is_empty() => Vec::new(),
         What::Errors { errors } => note(Note::Errors { task, errors: errors.clone() }),
-        What::Stop | What::Context { .. } | What::Carried { .. } | What::Nonsense { .. } => {
+        What::Stop | What::Context { .. } | What::Carried { .. } | What::Rejected { .. } => {
             note(refused(edit, file))
         }
     }
@@ -145,7 +145,7 @@ pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {
 
 fn refused(edit: &Edit, file: &str) -> Note {
     let (what, reason) = match &edit.what {
-        What::Nonsense { what, why } => (what.clone(), why.clone()),
+        What::Rejected { what, why } => (what.clone(), why.clone()),
         _ => (edit.to_string(), "it does not belong to a task".to_owned()),
     };
     Note::EditRefused { file: file.to_owned(), edit: what, reason, task: edit.task.clone() }
@@ -156,7 +156,7 @@ impl fmt::Display for Edit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.task, &self.what) {
             // It names its place itself.
-            (None, _) | (_, What::Nonsense { .. }) => {}
+            (None, _) | (_, What::Rejected { .. }) => {}
             (Some(task), _) => write!(f, "{task}: ")?,
         }
         match &self.what {
@@ -183,16 +183,16 @@ impl fmt::Display for Edit {
                 write!(f, "context updated: {}", commit.as_deref().unwrap_or("skipped"))
             }
             What::Carried { fields } => write!(f, "fields of others: {fields}"),
-            What::Nonsense { what, why } => write!(f, "{what}: {why}"),
+            What::Rejected { what, why } => write!(f, "{what}: {why}"),
         }
     }
 }
 
 /// An error as somebody wrote it down, in an object or as text.
-pub(super) fn past_error(entry: &Value) -> PastError {
+pub(super) fn past_error(entry: &Value) -> ImportedError {
     let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
     let at = entry["timestamp"].as_str().map(str::trim);
-    PastError {
+    ImportedError {
         attempt: entry["attempt"].as_u64().and_then(|attempt| u32::try_from(attempt).ok()).unwrap_or(0),
         kind: text("type"),
         step: text("step"),

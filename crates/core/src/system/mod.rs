@@ -15,7 +15,6 @@ pub mod finding;
 mod form;
 pub mod issue;
 pub mod iterative;
-pub mod kept;
 pub mod kit;
 pub mod native;
 pub mod ops;
@@ -25,6 +24,7 @@ mod reading;
 mod reports;
 pub mod rwkit;
 mod starter;
+pub mod state_files;
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -34,9 +34,9 @@ use serde_json::Value;
 use self::config::Config;
 use self::edit::Edit;
 use self::export::{Names, Source, Written};
-use self::kept::{Companion, Picture, Place, Told};
 use self::kit::takeover::StateOf;
 use self::ops::Ops;
+use self::state_files::{Companion, Picture, Place, Told};
 use crate::chronicle::Chronicle;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Group, Plan, TaskId};
@@ -196,7 +196,7 @@ pub trait System: Sync {
 
     /// What an agent has told about its task by changing its copy of one of the files; `None` if nothing changed.
     fn told(&self, task: &TaskId, _name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
-        kept::told_in_fields(task, before, after, &|shown, found| self.edits(shown, found))
+        state_files::told_in_fields(task, before, after, &|shown, found| self.edits(shown, found))
     }
 
     /// What an agent says by its last words, where the system has words for it.

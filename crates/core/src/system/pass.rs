@@ -6,7 +6,7 @@ use crate::plan::{Oid, TaskSpec};
 use crate::run::{Run, Task};
 use crate::signal::Heard;
 use crate::system::edit::What;
-use crate::system::kept::Told;
+use crate::system::state_files::Told;
 
 /// One pass of an agent over a task.
 #[derive(Clone, Copy)]

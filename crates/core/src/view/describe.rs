@@ -214,7 +214,7 @@ pub fn describe(event: &Event) -> Description {
             Note::GuardrailRemoved { text } => {
                 (Tone::Plain, format!("guardrail removed by {by}: {}", one_line(text)))
             }
-            Note::Entry { text, .. } => (Tone::Plain, format!("{by} notes: {}", one_line(text))),
+            Note::Entry { text, .. } => (Tone::Plain, format!("note by {by}: {}", one_line(text))),
             Note::Told { report, .. } => {
                 let said = [&report.note, &report.feedback].into_iter().find(|text| !text.is_empty());
                 let commits = || counted(report.commits.len() as u64, "commit");

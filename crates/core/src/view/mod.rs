@@ -11,7 +11,7 @@ mod why;
 
 pub use cost::{By, Cost, Costs, cost};
 pub use describe::{Description, Tone, describe};
-pub use orient::{Form, Orientation};
+pub use orient::{Format, Orientation};
 pub use stream::{Lines, Stream};
 pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code, group_status};
 pub use usage::{bill, dollars, of_bill, used, used_in_all};

@@ -39,7 +39,7 @@ struct Item {
 
 /// How it is going to be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum Format {
     Text,
     Json,
 }
@@ -91,7 +91,7 @@ impl Orientation {
     }
 
     /// Leave out what is oldest, where there is most of it, until the rest fits. The task's own text goes last.
-    pub fn cut_to(&mut self, most: usize, form: Form) {
+    pub fn cut_to(&mut self, most: usize, form: Format) {
         let own = self.task.as_ref().map_or(0, |(_, text)| text.len());
         let frame = self.frame(form);
         let mut sizes: Vec<usize> = self.sections.iter().map(|section| section.size(form)).collect();
@@ -118,11 +118,11 @@ impl Orientation {
     }
 
     /// Everything but the items and the task: headings, and what is said about what was left out.
-    fn frame(&self, form: Form) -> usize {
+    fn frame(&self, form: Format) -> usize {
         const NOTE: usize = 80;
         let headings: usize =
             self.sections.iter().map(|section| section.title.len() + section.name.len() + NOTE).sum();
-        let indents = if form == Form::Json { NOTE } else { 0 };
+        let indents = if form == Format::Json { NOTE } else { 0 };
         self.head.len() + self.run.len() + headings + indents + NOTE
     }
 
@@ -276,11 +276,11 @@ impl Sections {
 }
 
 impl Section {
-    fn size(&self, form: Form) -> usize {
+    fn size(&self, form: Format) -> usize {
         let size = |item: &Item| match form {
-            Form::Text => item.text.len(),
+            Format::Text => item.text.len(),
             // Pretty-printed, each line is indented, and a comma follows.
-            Form::Json => {
+            Format::Json => {
                 let text = serde_json::to_string_pretty(&item.value).unwrap_or_default();
                 text.len() + 6 * (text.lines().count() + 1)
             }
@@ -436,20 +436,20 @@ mod tests {
         for most in [1500, 4000, 16_000] {
             let whole = Orientation::new(&run, &specs, &chronicle, specs.last().map(|spec| (spec, 2)));
             let (mut text, mut document) = (whole.clone(), whole);
-            text.cut_to(most, Form::Text);
+            text.cut_to(most, Format::Text);
             let shown = text.to_string();
             assert!(shown.len() <= most, "{} of {most}", shown.len());
             assert!(shown.contains("older left out") && shown.contains("# Task T151"), "{shown}");
-            document.cut_to(most, Form::Json);
+            document.cut_to(most, Format::Json);
             let shown = serde_json::to_string_pretty(&document.document()).expect("a document");
             assert!(shown.len() <= most, "{} of {most}", shown.len());
         }
         let mut tiny = Orientation::new(&run, &specs, &chronicle, specs.last().map(|spec| (spec, 2)));
-        tiny.cut_to(900, Form::Text);
+        tiny.cut_to(900, Format::Text);
         assert!(tiny.to_string().contains("bytes of the task left out"), "{tiny}");
         // The newest stay.
         let mut text = Orientation::new(&run, &specs, &chronicle, None);
-        text.cut_to(4000, Form::Text);
+        text.cut_to(4000, Format::Text);
         assert!(text.to_string().contains("- T150: Do T150") && !text.to_string().contains("- T1: Do T1\n"));
     }
 }

@@ -3,7 +3,7 @@
 
 use piton_core::chronicle::Chronicle;
 use piton_core::run::{Event, Recorded, State, next};
-use piton_core::system::kept::Place;
+use piton_core::system::state_files::Place;
 use piton_core::time::Timestamp;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Lists that are worked on in their order, whatever boxes were ticked before.
 
 use piton_core::plan::{Exhausted, Issue, Plan, Schedule, Settings};
-use piton_core::run::{Action, Command, Holder, Past, Proof, Status, next};
+use piton_core::run::{Action, Command, Holder, ImportedTask, Proof, Status, next};
 use piton_core::system::Form;
 
 use crate::bench::{Bench, id, plan, session, spec};
@@ -11,7 +11,7 @@ fn ticked(settings: Settings) -> Bench {
     let tasks = vec![spec("1", &[]), spec("2", &["1"]), spec("3", &["2"]), spec("4", &["3"])];
     let mut bench = Bench::new(Plan { settings, ..plan(tasks) });
     for done in ["1", "3"] {
-        let past = Past { proof: Some(Proof::Reported), ..Past::plain(Status::Completed) };
+        let past = ImportedTask { proof: Some(Proof::Reported), ..ImportedTask::plain(Status::Completed) };
         bench.accept(&Command::Adopt { task: id(done), by: "the list".to_owned(), past: Box::new(past) });
     }
     bench

@@ -9,7 +9,7 @@ use piton_core::prompt::{
 use piton_core::run::{
     self, CheckLog, Class, Ending, Event, Holder, Note, Pointers, Proof, Recorded, Reopening, Run, Task,
 };
-use piton_core::view::{Form, Orientation};
+use piton_core::view::{Format, Orientation};
 
 use super::iteration;
 use crate::agent;
@@ -445,7 +445,7 @@ fn made(journal: &Journal, run: &Run, spec: &TaskSpec) -> Result<String, Journal
     events.sort_by_key(|recorded| recorded.seq);
     events.dedup_by_key(|recorded| recorded.seq);
     let mut told = Orientation::of_needs(run, &needs, &Chronicle::of(&events));
-    told.cut_to(OF_NEEDS, Form::Text);
+    told.cut_to(OF_NEEDS, Format::Text);
     Ok(told.to_string().trim().to_owned())
 }
 
@@ -453,7 +453,7 @@ fn made(journal: &Journal, run: &Run, spec: &TaskSpec) -> Result<String, Journal
 fn orientation(journal: &Journal, run: &Run) -> Result<String, JournalError> {
     let chronicle = journal.chronicle(&run.id)?;
     let mut told = Orientation::new(run, &journal.specs(&run.id)?, &chronicle, None);
-    told.cut_to(OF_RUN, Form::Text);
+    told.cut_to(OF_RUN, Format::Text);
     Ok(told.to_string())
 }
 

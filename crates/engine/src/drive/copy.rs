@@ -6,7 +6,7 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::run::{Command, Note, Report};
 use piton_core::system::edit::What;
-use piton_core::system::kept::Told;
+use piton_core::system::state_files::Told;
 
 use super::order::{Order, Trouble};
 use crate::agent::{Message, Said};

@@ -7,7 +7,7 @@ use piton_core::plan::{Oid, TaskSpec};
 use piton_core::run::{AgentEnd, Command, Note, Report, Run, Task};
 use piton_core::signal::{Reach, heard};
 use piton_core::system::edit::What;
-use piton_core::system::kept::Told;
+use piton_core::system::state_files::Told;
 use piton_core::system::{self, Pass};
 
 use super::order::Order;

@@ -7,7 +7,7 @@ use camino::Utf8PathBuf;
 use piton_core::plan::TaskId;
 use piton_core::run::Command;
 use piton_core::system::edit::{Edit, What, commands};
-use piton_core::system::kept::{Companion, Put, Settled};
+use piton_core::system::state_files::{Companion, Put, Reconciled};
 
 use super::mirror::{Aide, FilesError, Mirror, ROUNDS, read};
 use crate::journal::Journal;
@@ -108,10 +108,10 @@ impl Mirror {
         self.path_of(beside).file_name().unwrap_or_default().to_owned()
     }
 
-    fn look(&self, beside: &dyn Companion, found: Option<&[u8]>) -> Settled {
+    fn look(&self, beside: &dyn Companion, found: Option<&[u8]>) -> Reconciled {
         let none = BTreeSet::new();
         let shown = self.shown.ticks.get(&self.name_of(beside)).unwrap_or(&none);
-        beside.settle(found, &self.state, &self.chronicle, &self.claimed, shown)
+        beside.reconcile(found, &self.state, &self.chronicle, &self.claimed, shown)
     }
 
     fn remember_ticks(&mut self, name: &str, ticks: BTreeSet<TaskId>, is_list: bool) {
@@ -139,7 +139,7 @@ impl Mirror {
             _ => commands(edit, &name, &name),
         };
         let refusals = self.commit(journal, &wishes)?;
-        if beside.is_list() && matches!(edit.what, What::Nonsense { .. }) {
+        if beside.is_list() && matches!(edit.what, What::Rejected { .. }) {
             // Said once, whatever becomes of the write.
             self.shown.ticks.remove(&name);
             self.log_rejected(journal, &name, edit)?;

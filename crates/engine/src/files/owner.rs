@@ -4,7 +4,7 @@ use std::{fs, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::RunId;
-use piton_core::system::{SystemRef, kept};
+use piton_core::system::{SystemRef, state_files};
 
 use super::mirror::{Aide, FilesError, Mirror, read};
 use crate::journal::Journal;
@@ -68,7 +68,7 @@ impl Mirror {
             return Ok(journal.runs()?.into_iter().find(|other| other.plan == plan).map(|other| other.id));
         }
         // One that cannot be read shows nobody; why not is told when it is to be written.
-        let shown = read(&self.path).ok().flatten().and_then(|bytes| kept::parse(&bytes).ok());
+        let shown = read(&self.path).ok().flatten().and_then(|bytes| state_files::parse(&bytes).ok());
         let shown = shown.as_ref().and_then(|(file, _)| RunId::new(file.get("piton_run")?.as_str()?).ok());
         let is_ours = |run: &RunId| -> Result<bool, FilesError> {
             Ok(journal.facts(run)?.is_some_and(|facts| facts.settings.system() == self.system))

@@ -197,7 +197,7 @@ pub(crate) enum Command {
     Ops(OpsArgs),
     /// Serve the operations of the ledger as MCP tools, over stdin and stdout
     Mcp(McpArgs),
-    /// Print exactly what an agent would be told if it started on a task now
+    /// Print the exact prompt that an agent would get if it started on a task now
     Prompt(PromptArgs),
     /// Set up a client to keep the ledger with Piton: skill, hook and MCP entry
     Init(InitArgs),

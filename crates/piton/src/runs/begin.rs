@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use camino::Utf8Path;
 use piton_core::plan::{Plan, RunId, TaskId, TaskSpec, difference};
 use piton_core::run::{
-    Closed, Command, Event, NewRun, Note, Past, Proof, Recorded, Refusal, Reopening, Revision, Status,
-    follows_settings, settings_that_wait,
+    Closed, Command, Event, ImportedTask, NewRun, Note, Proof, Recorded, Refusal, Reopening, Revision,
+    Status, follows_settings, settings_that_wait,
 };
 use piton_core::system::Detects;
 use piton_core::view;
@@ -378,7 +378,7 @@ fn landed_before(
     }
     let adopt = |before: Before| {
         let proof = Proof::Landed { commit: before.commit.clone(), verified: before.commit };
-        let past = Past { proof: Some(proof), ..Past::plain(Status::Completed) };
+        let past = ImportedTask { proof: Some(proof), ..ImportedTask::plain(Status::Completed) };
         Command::Adopt { task: before.task, by: before.run, past: Box::new(past) }
     };
     Ok(before.into_iter().map(adopt).collect())

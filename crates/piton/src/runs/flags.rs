@@ -149,7 +149,7 @@ impl From<SandboxArg> for Sandbox {
 pub(crate) enum ScheduleArg {
     /// Layers in order; a freed slot is filled at once
     Layered,
-    /// Besides, a barrier after each dependency level
+    /// Also a barrier after each dependency level
     Batch,
     /// Each task as soon as its dependencies have landed
     Flow,

@@ -167,7 +167,7 @@ fn no_entry_that_is_appended_beside_an_engine_is_lost_or_doubled() {
     let (text, heard) = (journal(&sandbox), log(&sandbox));
     for i in 1..=MANY {
         assert_eq!(text.matches(&format!("## Note {i}\n\nWord {i}.\n")).count(), 1, "{i}: {text}");
-        assert_eq!(heard.matches(&format!("journal.md notes: ## Note {i}\n")).count(), 1, "{i}: {heard}");
+        assert_eq!(heard.matches(&format!("note by journal.md: ## Note {i}\n")).count(), 1, "{i}: {heard}");
     }
     assert_eq!(told(&sandbox), TASKS, "{text}");
     assert!(!heard.contains("rejected an edit"), "nobody did anything wrong: {heard}");

@@ -80,7 +80,7 @@ fn a_journal_of_several_encodings_is_heard_and_does_not_grow_for_ever() {
         let _ = sandbox.run("next").exits(0);
     }
     assert_eq!(fs::read(&path).expect("the journal"), bytes, "nothing was missing");
-    assert_eq!(log(&sandbox).matches("journal.md notes: ## Note").count(), 1, "{}", log(&sandbox));
+    assert_eq!(log(&sandbox).matches("note by journal.md: ## Note").count(), 1, "{}", log(&sandbox));
     // A whole file of another kind goes on in its own way.
     for (name, encode) in [("CRLF", &|text: &str| text.as_bytes().to_vec() as Vec<u8>), ("UTF-16", &wide)]
         as [(&str, &dyn Fn(&str) -> Vec<u8>); 2]

@@ -210,7 +210,7 @@ fn notes_are_kept_and_told() {
     shows!(sandbox.piton(["journal", "add", "T1 needs a key\nask Ann", "--task", "T1", "--by", "bob"]).run().exits(0), @r"
     exit: 0
     --- stdout
-    [TIME] T1       bob notes: T1 needs a key
+    [TIME] T1       note by bob: T1 needs a key
     ");
     shows!(sandbox.piton(["guardrail", "add", "Never touch \u{1b}[31mmain"]).run().exits(0), @r"
     exit: 0

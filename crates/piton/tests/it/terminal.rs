@@ -25,7 +25,7 @@ fn a_run_goes_on_when_its_terminal_is_closed() {
     terminal.until_shows("T1");
     sandbox.meet("arrived");
     drop(terminal);
-    let told = "Piton notes: the terminal was closed; the run continues without it";
+    let told = "note by Piton: the terminal was closed; the run continues without it";
     until("the note", || sandbox.run("log").exits(0).contains(told).then_some(()));
     let _ = sandbox.run("status").exits(0).says("running").says("attempt 1");
     sandbox.meet("gate");

@@ -37,7 +37,7 @@ fn a_limit_that_is_reached_is_logged_and_raised_and_the_work_goes_on() {
     assert!(log.contains("All 3 iterations are used up: raise the limit"), "{log}");
     // Three that are alike are warned of once: while the run goes on, and for whoever reads the log next.
     let same = "the last two iterations of T1 say that they did the same (100 % of the words)";
-    assert_eq!(run.stderr.matches(&format!("notes: {same}")).count(), 1, "{run}");
+    assert_eq!(run.stderr.matches(&format!("note by progress.md: {same}")).count(), 1, "{run}");
     assert_eq!(log.matches(&format!("> {same}")).count(), 1, "{log}");
     let _ = sandbox.run("status").exits(0).says(same);
     let _ = sandbox.run("why T1").exits(0).says("piton raise T1 --attempts 5").says("not finished");

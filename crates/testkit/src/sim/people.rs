@@ -2,8 +2,8 @@
 
 use piton_core::plan::{Check, Oid, Plan, TaskId, TaskSpec};
 use piton_core::run::{
-    CheckResult, Claim, Command, Event, Evidence, Holder, Note, Past, PastError, Reopening, Report, Revision,
-    Session, Status, StopReason, Verdict,
+    CheckResult, Claim, Command, Event, Evidence, Holder, ImportedError, ImportedTask, Note, Reopening,
+    Report, Revision, Session, Status, StopReason, Verdict,
 };
 use piton_core::time::Span;
 
@@ -177,12 +177,13 @@ impl Sim {
     }
 
     /// What another system may have left of a task.
-    fn past(&mut self) -> Past {
-        let error = PastError { attempt: 1, message: "it did not work".to_owned(), ..PastError::default() };
-        Past {
+    fn past(&mut self) -> ImportedTask {
+        let error =
+            ImportedError { attempt: 1, message: "it did not work".to_owned(), ..ImportedError::default() };
+        ImportedTask {
             spent: self.rng.small(1, 4),
             errors: vec![error],
-            ..Past::plain(if self.rng.chance(70) { Status::Failed } else { Status::Abandoned })
+            ..ImportedTask::plain(if self.rng.chance(70) { Status::Failed } else { Status::Abandoned })
         }
     }
 

@@ -6,7 +6,7 @@ use toml::de::DeValue;
 
 use super::checks::read_command;
 use super::keys::quoted;
-use super::walk::{Said, Section, Walk};
+use super::walk::{Section, Spanned, Walk};
 use crate::client::Adapter;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Agent, Argv, Permissions, PromptBy};
@@ -68,7 +68,7 @@ pub(in crate::system) fn check_fallback(
     walk: &mut Walk<'_>,
     agents: &BTreeMap<String, Agent>,
     name: &str,
-    said: &Said<&str>,
+    said: &Spanned<&str>,
 ) {
     if !agents.contains_key(said.value) {
         let message = format!("the fallback of `{name}` is `{}`, which is not an agent", said.value);
@@ -121,7 +121,7 @@ fn askable() -> String {
 }
 
 fn read_env(walk: &mut Walk<'_>, section: &Section<'_>, agent: &mut Agent) {
-    let Some(Said { value: table, .. }) = section.table(walk, "env") else { return };
+    let Some(Spanned { value: table, .. }) = section.table(walk, "env") else { return };
     for (name, value) in table.iter() {
         let key = name.get_ref().as_ref();
         if key.is_empty() || key.contains('=') || key.chars().any(char::is_control) {
@@ -201,7 +201,7 @@ fn read_command_agent(walk: &mut Walk<'_>, section: &Section<'_>, required: bool
 }
 
 /// An agent's command: never through a shell.
-fn read_words(walk: &mut Walk<'_>, said: &Said<&DeValue<'_>>) -> Option<Vec<String>> {
+fn read_words(walk: &mut Walk<'_>, said: &Spanned<&DeValue<'_>>) -> Option<Vec<String>> {
     let DeValue::String(line) = said.value else {
         return match read_command(walk, "`command`", said)? {
             Argv::Words(words) => Some(words),
@@ -231,7 +231,7 @@ fn read_words(walk: &mut Walk<'_>, said: &Said<&DeValue<'_>>) -> Option<Vec<Stri
 }
 
 /// A name or an absolute path: what lies beside the plan is not where an agent is started.
-fn read_program(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<String> {
+fn read_program(walk: &mut Walk<'_>, said: &Spanned<&str>) -> Option<String> {
     if said.value.contains('/') && !said.value.starts_with('/') {
         let message = "`program` is a relative path";
         walk.push(
@@ -243,7 +243,7 @@ fn read_program(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<String> {
 }
 
 /// What stands on a command line must not be taken for an option there.
-fn not_an_option(walk: &mut Walk<'_>, key: &str, said: &Said<&str>) -> Option<String> {
+fn not_an_option(walk: &mut Walk<'_>, key: &str, said: &Spanned<&str>) -> Option<String> {
     if said.value.starts_with('-') {
         let message = format!("`{key}` begins with a dash");
         walk.push(
@@ -258,7 +258,7 @@ fn not_an_option(walk: &mut Walk<'_>, key: &str, said: &Said<&str>) -> Option<St
 pub(in crate::system) fn read_dollars(
     walk: &mut Walk<'_>,
     key: &str,
-    said: &Said<&DeValue<'_>>,
+    said: &Spanned<&DeValue<'_>>,
 ) -> Option<u64> {
     let written = match said.value {
         DeValue::Float(number) => number.as_str().to_owned(),

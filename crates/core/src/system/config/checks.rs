@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::de::DeValue;
 
 use super::keys;
-use super::walk::{Said, Section, Walk};
+use super::walk::{Section, Spanned, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Argv, Check, Hides, READ_TO_THE_END, RepoPath, hides};
 use crate::review;
@@ -21,7 +21,7 @@ const LONG_CHECK: Span = Span::minutes(24 * 60);
 pub(in crate::system) fn read_command(
     walk: &mut Walk<'_>,
     what: &str,
-    said: &Said<&DeValue<'_>>,
+    said: &Spanned<&DeValue<'_>>,
 ) -> Option<Argv> {
     let nul = |walk: &mut Walk<'_>, at| {
         walk.push(
@@ -83,7 +83,7 @@ pub(in crate::system) fn read_checks(
     Some(items.iter().filter_map(|item| read_check(walk, key, item)).collect())
 }
 
-fn read_check(walk: &mut Walk<'_>, key: &str, item: &Said<&DeValue<'_>>) -> Option<Check> {
+fn read_check(walk: &mut Walk<'_>, key: &str, item: &Spanned<&DeValue<'_>>) -> Option<Check> {
     let DeValue::Table(table) = item.value else {
         if !matches!(item.value, DeValue::String(_)) {
             let what = format!("an entry of `{key}`");
@@ -205,7 +205,7 @@ pub(in crate::system) fn read_paths(
     walk: &mut Walk<'_>,
     section: &Section<'_>,
     key: &str,
-) -> Vec<Said<RepoPath>> {
+) -> Vec<Spanned<RepoPath>> {
     let said = section.texts(walk, key);
     said.into_iter().filter_map(|said| path_of(walk, said, key)).collect()
 }
@@ -216,9 +216,9 @@ fn read_path(walk: &mut Walk<'_>, section: &Section<'_>, key: &str) -> Option<Re
     path_of(walk, said, key).map(|said| said.value)
 }
 
-fn path_of(walk: &mut Walk<'_>, said: Said<&str>, key: &str) -> Option<Said<RepoPath>> {
+fn path_of(walk: &mut Walk<'_>, said: Spanned<&str>, key: &str) -> Option<Spanned<RepoPath>> {
     match RepoPath::new(said.value) {
-        Ok(path) => Some(Said { value: path, at: said.at }),
+        Ok(path) => Some(Spanned { value: path, at: said.at }),
         Err(reason) => {
             let message = format!("{:?} cannot be a path in `{key}`: {reason}", said.value);
             let label = "write it from the top of the project, like `src/a.rs`";

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use super::agents::{check_fallback, read_agent, read_dollars};
 use super::checks::{TIMEOUT, check_of, read_checks, read_command, read_paths};
 use super::keys;
-use super::walk::{Said, Section, Walk};
+use super::walk::{Section, Spanned, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{
     Agent, Argv, Budget, Check, Exhausted, Fences, MAX_PARALLEL, Pattern, Protect, RepoPath, Sandbox,
@@ -105,7 +105,7 @@ pub(in crate::system) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, wea
     if let Some(section) = &bounds {
         read_budget(walk, section, &mut config.budget);
     }
-    if let Some(Said { value: agents, .. }) = top.table(walk, "agents") {
+    if let Some(Spanned { value: agents, .. }) = top.table(walk, "agents") {
         let mut fallbacks = Vec::new();
         for (name, value) in agents.iter() {
             let key = name.get_ref().as_ref();
@@ -157,7 +157,7 @@ fn read_protection(walk: &mut Walk<'_>, section: &Section<'_>, fences: &mut Fenc
     fences.protect = section.choice(walk, "protect", &Protect::ALL).unwrap_or(fences.protect);
 }
 
-fn read_pattern(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<Pattern> {
+fn read_pattern(walk: &mut Walk<'_>, said: &Spanned<&str>) -> Option<Pattern> {
     let pattern = Pattern::new(said.value);
     if let Err(reason) = &pattern {
         let message = format!("{:?} cannot be a pattern in `protected`: {reason}", said.value);
@@ -220,7 +220,7 @@ fn loose(at: Range<usize>, whose: &str, name: &str, agent: &Agent) -> Diagnostic
 }
 
 /// A place outside of the project: nothing that could mean another one tomorrow.
-fn read_place(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<String> {
+fn read_place(walk: &mut Walk<'_>, said: &Spanned<&str>) -> Option<String> {
     let parts = said.value.strip_prefix("~/").or_else(|| said.value.strip_prefix('/'));
     let good = parts.is_some_and(|parts| {
         !parts.trim_matches('/').is_empty()
@@ -239,7 +239,7 @@ fn read_place(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<String> {
 /// `[gates]`, which only a project has.
 fn read_gates(walk: &mut Walk<'_>, top: &Section<'_>) -> BTreeMap<String, Gate> {
     let mut gates = BTreeMap::new();
-    let Some(Said { value: table, .. }) = top.table(walk, "gates") else { return gates };
+    let Some(Spanned { value: table, .. }) = top.table(walk, "gates") else { return gates };
     for (name, value) in table.iter() {
         let key = name.get_ref().as_ref();
         if TaskId::new(&format!("gate-{key}")).is_err() {
@@ -286,7 +286,7 @@ fn read_policy(walk: &mut Walk<'_>, section: &Section<'_>, weaker: &Policy) -> P
 }
 
 /// `Name <mail>`, the only form git takes.
-fn read_author(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<String> {
+fn read_author(walk: &mut Walk<'_>, said: &Spanned<&str>) -> Option<String> {
     let parts = said.value.trim().strip_suffix('>').and_then(|rest| rest.split_once('<'));
     let good = parts.is_some_and(|(name, mail)| {
         !name.trim().is_empty() && !mail.is_empty() && !mail.contains(['<', '>', ' ']) && !name.contains('>')

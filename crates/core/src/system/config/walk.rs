@@ -6,6 +6,7 @@ use std::ops::{Range, RangeInclusive};
 
 use toml::de::{DeTable, DeValue};
 
+pub(in crate::system) use super::super::kit::problems::Spanned;
 use super::keys::{Keys, quoted};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::terminal::misleads;
@@ -17,13 +18,6 @@ const LARGEST: usize = 64 << 20;
 /// Comparing a misspelt name with every other one is dear in a plan of a hundred thousand tasks: this many
 /// comparisons are made, then mistakes are told without a guess.
 const COMPARISONS: usize = 500_000;
-
-/// A value and the bytes that say it.
-#[derive(Clone, Debug)]
-pub(in crate::system) struct Said<T> {
-    pub(in crate::system) value: T,
-    pub(in crate::system) at: Range<usize>,
-}
 
 /// The text being read, and what was found wrong in it so far.
 #[derive(Debug)]
@@ -213,9 +207,9 @@ impl<'a> Section<'a> {
         Section { table, keys, at }
     }
 
-    pub(in crate::system) fn get(&self, key: &str) -> Option<Said<&'a DeValue<'a>>> {
+    pub(in crate::system) fn get(&self, key: &str) -> Option<Spanned<&'a DeValue<'a>>> {
         debug_assert!(self.keys.names.contains(&key), "{key} is not listed in {}", self.keys.table);
-        self.table.get(key).map(|value| Said { value: value.get_ref(), at: value.span() })
+        self.table.get(key).map(|value| Spanned { value: value.get_ref(), at: value.span() })
     }
 
     pub(in crate::system) fn has(&self, key: &str) -> bool {
@@ -242,18 +236,18 @@ impl<'a> Section<'a> {
         }
     }
 
-    pub(in crate::system) fn text(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<&'a str>> {
-        let Said { value, at } = self.get(key)?;
-        walk.text_of(&format!("`{key}`"), value, &at).map(|value| Said { value, at })
+    pub(in crate::system) fn text(&self, walk: &mut Walk<'_>, key: &str) -> Option<Spanned<&'a str>> {
+        let Spanned { value, at } = self.get(key)?;
+        walk.text_of(&format!("`{key}`"), value, &at).map(|value| Spanned { value, at })
     }
 
-    pub(in crate::system) fn line(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<&'a str>> {
-        let Said { value, at } = self.get(key)?;
-        walk.line_of(&format!("`{key}`"), value, &at).map(|value| Said { value, at })
+    pub(in crate::system) fn line(&self, walk: &mut Walk<'_>, key: &str) -> Option<Spanned<&'a str>> {
+        let Spanned { value, at } = self.get(key)?;
+        walk.line_of(&format!("`{key}`"), value, &at).map(|value| Spanned { value, at })
     }
 
     pub(in crate::system) fn flag(&self, walk: &mut Walk<'_>, key: &str) -> Option<bool> {
-        let Said { value, at } = self.get(key)?;
+        let Spanned { value, at } = self.get(key)?;
         if value.as_bool().is_none() {
             walk.wrong(&format!("`{key}`"), "`true` or `false`", value, at);
         }
@@ -266,7 +260,7 @@ impl<'a> Section<'a> {
         key: &str,
         range: RangeInclusive<u32>,
     ) -> Option<u32> {
-        let Said { value, at } = self.get(key)?;
+        let Spanned { value, at } = self.get(key)?;
         let (low, high) = (range.start(), range.end());
         let DeValue::Integer(number) = value else {
             walk.wrong(&format!("`{key}`"), &format!("a whole number from {low} to {high}"), value, at);
@@ -282,13 +276,13 @@ impl<'a> Section<'a> {
         number
     }
 
-    pub(in crate::system) fn span(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<Span>> {
-        let Said { value, at } = self.get(key)?;
-        walk.span_of(&format!("`{key}`"), value, &at).map(|value| Said { value, at })
+    pub(in crate::system) fn span(&self, walk: &mut Walk<'_>, key: &str) -> Option<Spanned<Span>> {
+        let Spanned { value, at } = self.get(key)?;
+        walk.span_of(&format!("`{key}`"), value, &at).map(|value| Spanned { value, at })
     }
 
     /// A limit: a length of time that is not nothing.
-    pub(in crate::system) fn limit(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<Span>> {
+    pub(in crate::system) fn limit(&self, walk: &mut Walk<'_>, key: &str) -> Option<Spanned<Span>> {
         let said = self.span(walk, key)?;
         if said.value == Span(0) {
             walk.push(Diagnostic::error(said.at, format!("`{key}` is zero")).label("must be more than 0"));
@@ -325,33 +319,39 @@ impl<'a> Section<'a> {
         &self,
         walk: &mut Walk<'_>,
         key: &str,
-    ) -> Option<Vec<Said<&'a DeValue<'a>>>> {
-        let Said { value, at } = self.get(key)?;
+    ) -> Option<Vec<Spanned<&'a DeValue<'a>>>> {
+        let Spanned { value, at } = self.get(key)?;
         let DeValue::Array(items) = value else {
             walk.wrong(&format!("`{key}`"), "a list, in `[` and `]`", value, at);
             return None;
         };
-        Some(items.iter().map(|item| Said { value: item.get_ref(), at: item.span() }).collect())
+        Some(items.iter().map(|item| Spanned { value: item.get_ref(), at: item.span() }).collect())
     }
 
     /// A list of texts; those that are none are reported and left out.
-    pub(in crate::system) fn texts(&self, walk: &mut Walk<'_>, key: &str) -> Vec<Said<&'a str>> {
+    pub(in crate::system) fn texts(&self, walk: &mut Walk<'_>, key: &str) -> Vec<Spanned<&'a str>> {
         let what = format!("an entry of `{key}`");
         let items = self.list(walk, key).unwrap_or_default();
         items
             .into_iter()
-            .filter_map(|item| Some(Said { value: walk.text_of(&what, item.value, &item.at)?, at: item.at }))
+            .filter_map(|item| {
+                Some(Spanned { value: walk.text_of(&what, item.value, &item.at)?, at: item.at })
+            })
             .collect()
     }
 
     /// A table that may be absent.
-    pub(in crate::system) fn table(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<&'a DeTable<'a>>> {
-        let Said { value, at } = self.get(key)?;
+    pub(in crate::system) fn table(
+        &self,
+        walk: &mut Walk<'_>,
+        key: &str,
+    ) -> Option<Spanned<&'a DeTable<'a>>> {
+        let Spanned { value, at } = self.get(key)?;
         let DeValue::Table(table) = value else {
             walk.wrong(&format!("`{key}`"), "a table", value, at);
             return None;
         };
-        Some(Said { value: table, at })
+        Some(Spanned { value: table, at })
     }
 
     pub(in crate::system) fn section(
@@ -360,7 +360,7 @@ impl<'a> Section<'a> {
         key: &str,
         keys: &'static Keys,
     ) -> Option<Section<'a>> {
-        let Said { value, at } = self.table(walk, key)?;
+        let Spanned { value, at } = self.table(walk, key)?;
         Some(Section::open(walk, value, at, keys))
     }
 
@@ -371,7 +371,7 @@ impl<'a> Section<'a> {
         key: &str,
         keys: &'static Keys,
     ) -> Vec<Section<'a>> {
-        let Some(Said { value, at }) = self.get(key) else { return Vec::new() };
+        let Some(Spanned { value, at }) = self.get(key) else { return Vec::new() };
         let DeValue::Array(items) = value else {
             let found = if value.is_table() { "this is a single table" } else { "this is not a table" };
             walk.push(

@@ -13,9 +13,9 @@ use crate::system::config::Config;
 use crate::system::edit::Edit;
 use crate::system::export::{Names, Note, Source, Written, other_words};
 use crate::system::finding::join;
-use crate::system::kept::{self, Picture, Place};
 use crate::system::kit::takeover::{LeftFiles, Legacy, StateText};
 use crate::system::ops::Ops;
+use crate::system::state_files::{self, Picture, Place};
 use crate::system::{
     Addition, Asked, Begun, Claim, Description, Disk, FileClaim, Files, Folder, Form, Given, Habits, Policy,
     Problem, ProjectNamed, ReadPlan, Reading, Starter, Strength, System,
@@ -119,7 +119,7 @@ impl System for Execute {
     fn project_named(&self, folder: &str, disk: &dyn Disk) -> ProjectNamed {
         let manifest = disk.read(&join(folder, MANIFEST));
         let state = || {
-            let (state, _) = kept::parse(&disk.read(&join(folder, state::FILE))?).ok()?;
+            let (state, _) = state_files::parse(&disk.read(&join(folder, state::FILE))?).ok()?;
             let said = state.get("project_path")?.as_str().filter(|said| !said.trim().is_empty())?;
             Some(said.to_owned())
         };

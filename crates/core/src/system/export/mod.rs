@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::config::Config;
-use super::kept::Place;
+use super::state_files::Place;
 use super::{Folder, Problem, Reading, System};
 use crate::chronicle::Chronicle;
 use crate::diagnostic::Severity;

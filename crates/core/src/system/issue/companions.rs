@@ -6,8 +6,8 @@ use super::{journal, plan, state, tell};
 use crate::chronicle::Chronicle;
 use crate::plan::TaskId;
 use crate::run::State;
-use crate::system::kept::{Boxes, Companion, Put, Settled, entry};
 use crate::system::kit::entries;
+use crate::system::state_files::{Boxes, Companion, Put, Reconciled, entry};
 
 /// Told in words; it only grows.
 #[derive(Clone, Copy, Debug)]
@@ -25,17 +25,17 @@ impl Companion for Journal {
         Some(journal::FILE)
     }
 
-    fn settle(
+    fn reconcile(
         &self,
         found: Option<&[u8]>,
         state: &State,
         chronicle: &Chronicle,
         _claimed: &[TaskId],
         _shown: &BTreeSet<TaskId>,
-    ) -> Settled {
+    ) -> Reconciled {
         let text = found.map(entries::text);
-        let settled = journal::settle(text.as_deref(), state, chronicle, &state::about(state));
-        Settled::grown(
+        let settled = journal::reconcile(text.as_deref(), state, chronicle, &state::about(state));
+        Reconciled::grown(
             found,
             settled.heard.into_iter().map(entry).collect(),
             settled.problems,
@@ -57,19 +57,22 @@ impl Companion for Validation {
         Some(tell::REPORT)
     }
 
-    fn settle(
+    fn reconcile(
         &self,
         found: Option<&[u8]>,
         state: &State,
         chronicle: &Chronicle,
         _claimed: &[TaskId],
         _shown: &BTreeSet<TaskId>,
-    ) -> Settled {
+    ) -> Reconciled {
         let about = state::about(state);
         let stale = || found.filter(|bytes| self.is_like(bytes)).map(|_| tell::unverified(&about));
         let report = tell::verification(&about, state, chronicle).or_else(stale);
         let new = report.filter(|text| found != Some(text.as_bytes()));
-        Settled { put: new.map_or(Put::Nothing, |text| Put::Whole(text.into_bytes())), ..Settled::default() }
+        Reconciled {
+            put: new.map_or(Put::Nothing, |text| Put::Whole(text.into_bytes())),
+            ..Reconciled::default()
+        }
     }
 
     fn is_like(&self, bytes: &[u8]) -> bool {

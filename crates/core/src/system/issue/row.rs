@@ -14,9 +14,9 @@ use crate::system::config::Config;
 use crate::system::edit::{Edit, What};
 use crate::system::export::{Names, Source, Written};
 use crate::system::finding::join;
-use crate::system::kept::{self, Companion, Picture, Place, Told};
 use crate::system::kit::entries;
 use crate::system::ops::Ops;
+use crate::system::state_files::{self, Companion, Picture, Place, Told};
 use crate::system::{
     Addition, Archive, Asked, Begun, Claim, Concludes, Detects, Disk, FileClaim, Files, Folder, Form, Given,
     Policy, ReadPlan, Starter, Strength, System, Tally, Typed,
@@ -159,7 +159,9 @@ impl System for Issues {
 
     fn told(&self, task: &TaskId, name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
         if name != journal::FILE {
-            return kept::told_in_fields(task, before, after, &|shown, found| self.edits(shown, found));
+            return state_files::told_in_fields(task, before, after, &|shown, found| {
+                self.edits(shown, found)
+            });
         }
         let text = entries::text;
         let new = journal::added(&text(before), &text(after)).into_iter();
@@ -216,7 +218,7 @@ impl System for Issues {
         for task in &mut file.tasks {
             task.id = names.task(&task.id).to_owned();
         }
-        let journal = journal::settle(None, source.state, source.chronicle, &about).append;
+        let journal = journal::reconcile(None, source.state, source.chronicle, &about).append;
         let journal = journal.map(|text| (journal::FILE.to_owned(), text));
         [(state::FILE.to_owned(), state::text(&file))].into_iter().chain(journal).collect()
     }

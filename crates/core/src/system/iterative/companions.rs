@@ -8,8 +8,8 @@ use crate::diagnostic::{Diagnostic, place};
 use crate::plan::TaskId;
 use crate::run::{Note, Report, State};
 use crate::system::edit::What;
-use crate::system::kept::{Boxes, Companion, Settled, Told, entry};
 use crate::system::kit::entries;
+use crate::system::state_files::{Boxes, Companion, Reconciled, Told, entry};
 
 /// What each iteration did and left to do; it only grows, and no entry may change.
 #[derive(Clone, Copy, Debug)]
@@ -27,19 +27,19 @@ impl Companion for Progress {
         Some(progress::FILE)
     }
 
-    fn settle(
+    fn reconcile(
         &self,
         found: Option<&[u8]>,
         state: &State,
         chronicle: &Chronicle,
         _claimed: &[TaskId],
         _shown: &BTreeSet<TaskId>,
-    ) -> Settled {
+    ) -> Reconciled {
         let text = found.map(entries::text);
-        let settled = progress::settle(text.as_deref(), state, chronicle);
+        let settled = progress::reconcile(text.as_deref(), state, chronicle);
         let changed = changed(&settled.changed, text.as_deref().unwrap_or_default(), chronicle);
         let heard = settled.heard.into_iter().map(entry).chain(changed);
-        Settled::grown(found, heard.collect(), Vec::new(), settled.append)
+        Reconciled::grown(found, heard.collect(), Vec::new(), settled.append)
     }
 
     fn is_like(&self, bytes: &[u8]) -> bool {
@@ -57,18 +57,18 @@ impl Companion for Guardrails {
         Some(guardrails::FILE)
     }
 
-    fn settle(
+    fn reconcile(
         &self,
         found: Option<&[u8]>,
         _state: &State,
         chronicle: &Chronicle,
         _claimed: &[TaskId],
         _shown: &BTreeSet<TaskId>,
-    ) -> Settled {
+    ) -> Reconciled {
         let text = found.map(entries::text);
-        let settled = guardrails::settle(text.as_deref(), chronicle);
+        let settled = guardrails::reconcile(text.as_deref(), chronicle);
         let lesson = |text| Note::Guardrail { text };
-        Settled::grown(found, settled.heard.into_iter().map(lesson).collect(), Vec::new(), settled.append)
+        Reconciled::grown(found, settled.heard.into_iter().map(lesson).collect(), Vec::new(), settled.append)
     }
 
     fn is_like(&self, bytes: &[u8]) -> bool {

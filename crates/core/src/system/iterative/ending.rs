@@ -5,7 +5,7 @@ use super::progress::NOT_FINISHED;
 use crate::run::AgentEnd;
 use crate::signal::{Heard, Signal};
 use crate::system::edit::What;
-use crate::system::kept::Told;
+use crate::system::state_files::Told;
 
 /// The end of an agent that ended by itself, and well. Whatever it printed and wrote down counts; who says both that it
 /// is done and that it is blocked is believed in neither.

@@ -16,9 +16,9 @@ use crate::system::config::Config;
 use crate::system::edit::{Edit, What};
 use crate::system::export::{Names, Source, Written};
 use crate::system::finding::join;
-use crate::system::kept::{self, Companion, Picture, Place, Told};
 use crate::system::kit::text;
 use crate::system::ops::Ops;
+use crate::system::state_files::{self, Companion, Picture, Place, Told};
 use crate::system::{
     Account, Addition, Archive, Asked, Begun, Claim, Detects, Disk, Ended, FileClaim, Files, FindsChecks,
     Folder, Form, Given, LastWord, Outdated, Pass, Policy, ReadPlan, Starter, Strength, System,
@@ -169,7 +169,7 @@ impl System for Iterations {
         if name != state::FILE {
             return told_in_words(task, name, before, after);
         }
-        kept::told_in_fields(task, before, after, &|shown, found| self.edits(shown, found))
+        state_files::told_in_fields(task, before, after, &|shown, found| self.edits(shown, found))
     }
 
     /// One that confirms gets the first prompt, and is not told that it confirms.

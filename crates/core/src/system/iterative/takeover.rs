@@ -9,7 +9,7 @@ use super::rebuild::{self, Believed, Claim, Rebuilt, Unit};
 use super::state::{FILE, ForeignState, ForeignUnit};
 use crate::history::{LastWord, StandIn, Target, name_of};
 use crate::plan::{Argv, Iterative, Mode, Oid, TaskId, TaskSpec};
-use crate::run::{Claim as Claimed, Command, Note, Past, PastCommit, Report, Status};
+use crate::run::{Claim as Claimed, Command, ImportedCommit, ImportedTask, Note, Report, Status};
 use crate::system::kit::takeover::{
     self, Belief, Compared, Evidence, Files, Legacy, Lessons, Line, Questions, Refused, Takeover,
 };
@@ -145,7 +145,7 @@ impl Judged<'_> {
         self.rebuilt.units.iter().any(|one| one.unit == *id && is(one))
     }
 
-    fn past(&self) -> Option<Past> {
+    fn past(&self) -> Option<ImportedTask> {
         let mut past = self.believed.past.clone()?;
         past.confirmations = self.told.map_or(0, |told| told.confirmations);
         let told = self.told.and_then(|told| told.completed_at);
@@ -204,7 +204,7 @@ impl Judged<'_> {
 
 /// What git has of a unit's work: commits that it knows, oldest first, and the last of them that the target holds. By what
 /// messages name and by the hashes that the log names.
-fn in_git(spec: &TaskSpec, target: &Target, hashes: &[String]) -> (Vec<PastCommit>, Option<Oid>) {
+fn in_git(spec: &TaskSpec, target: &Target, hashes: &[String]) -> (Vec<ImportedCommit>, Option<Oid>) {
     let history = &target.history;
     let mut own = history.naming(spec);
     let logged = hashes.iter().filter_map(|hash| history.find(hash));
@@ -222,10 +222,10 @@ fn in_git(spec: &TaskSpec, target: &Target, hashes: &[String]) -> (Vec<PastCommi
         Some(LastWord::Landed(place)) => Some(history.commit(place).id.clone()),
         Some(LastWord::TakenBack(_)) | None => None,
     };
-    let commit = |hash: &Oid, subject: &str| PastCommit {
+    let commit = |hash: &Oid, subject: &str| ImportedCommit {
         hash: hash.to_string(),
         subject: subject.to_owned(),
-        ..PastCommit::default()
+        ..ImportedCommit::default()
     };
     let there = own.iter().rev().map(|place| history.commit(*place));
     let there = there.map(|known| commit(&known.id, &known.subject));
@@ -242,7 +242,7 @@ fn makes(spec: &TaskSpec) -> Vec<String> {
 }
 
 /// Why the log says that a person is needed.
-fn blocker(past: &Past) -> Option<String> {
+fn blocker(past: &ImportedTask) -> Option<String> {
     let last = past.errors.last().filter(|error| error.kind == "blocked" && past.status == Status::Failed)?;
     let reason = Some(&last.message).filter(|reason| !reason.is_empty());
     Some(reason.map_or_else(|| "it does not say why".to_owned(), String::clone))

@@ -22,12 +22,12 @@ impl<S> Listener<S> {
     }
 
     /// Reject a change, with the reason.
-    pub(in crate::system) fn nonsense(&mut self, task: Option<&TaskId>, what: String, why: &str) {
-        let what = What::Nonsense { what, why: why.to_owned() };
+    pub(in crate::system) fn reject(&mut self, task: Option<&TaskId>, what: String, why: &str) {
+        let what = What::Rejected { what, why: why.to_owned() };
         self.edits.push(Edit { task: task.cloned(), what });
     }
 
-    pub(in crate::system) fn wish(&mut self, task: &TaskId, what: What) {
+    pub(in crate::system) fn request(&mut self, task: &TaskId, what: What) {
         self.edits.push(Edit { task: Some(task.clone()), what });
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::RepoPath;
-use crate::system::kit::found::{Found, Said, cut};
+use crate::system::kit::problems::{Problems, Spanned, cut};
 use crate::system::kit::text::{key, trimmed};
 
 /// Words that stand for nothing.
@@ -18,8 +18,8 @@ pub(in crate::system) fn is_none(text: &str) -> bool {
 pub(in crate::system) fn files(
     text: &str,
     at: &Range<usize>,
-    files: &mut Vec<Said<RepoPath>>,
-    found: &mut Found,
+    files: &mut Vec<Spanned<RepoPath>>,
+    found: &mut Problems,
 ) {
     for part in parts(text, at) {
         let at = unwrapped(text, part);
@@ -29,7 +29,7 @@ pub(in crate::system) fn files(
         }
         match RepoPath::new(said) {
             Ok(path) if files.len() < 1000 && files.iter().any(|known| known.value == path) => {}
-            Ok(path) => files.push(Said { value: path, at }),
+            Ok(path) => files.push(Spanned { value: path, at }),
             Err(reason) => {
                 let message = format!("{:?} cannot be a file of the project: {reason}", cut(said));
                 found.push(Diagnostic::warning(at, message).label("left out"));

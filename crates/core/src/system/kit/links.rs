@@ -7,7 +7,7 @@ use super::files::is_none;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::{Outside, TaskId};
 use crate::system::kit::checklist::number;
-use crate::system::kit::found::{Found, cut};
+use crate::system::kit::problems::{Problems, cut};
 use crate::system::kit::text::{key, trimmed};
 
 /// Dependencies that ranges and stories may come to in a whole list; one that has more wants to be slow.
@@ -85,7 +85,7 @@ pub(in crate::system) struct Linked {
 }
 
 /// What each task waits for.
-pub(in crate::system) fn link_named(list: &Named<'_>, text: &str, found: &mut Found) -> Linked {
+pub(in crate::system) fn link_named(list: &Named<'_>, text: &str, found: &mut Problems) -> Linked {
     let mut deps = Deps::new(list, text, found);
     for (task, said) in list.deps.iter().enumerate() {
         for value in *said {
@@ -155,7 +155,7 @@ fn stripped(said: &str) -> &str {
 struct Deps<'l, 'f> {
     list: &'l Named<'l>,
     text: &'l str,
-    found: &'f mut Found,
+    found: &'f mut Problems,
     ids: HashMap<String, usize>,
     /// By what stands before the last number: that number and the task.
     series: HashMap<String, Vec<(u64, usize)>>,
@@ -168,7 +168,7 @@ struct Deps<'l, 'f> {
 }
 
 impl<'l, 'f> Deps<'l, 'f> {
-    fn new(list: &'l Named<'l>, text: &'l str, found: &'f mut Found) -> Deps<'l, 'f> {
+    fn new(list: &'l Named<'l>, text: &'l str, found: &'f mut Problems) -> Deps<'l, 'f> {
         let ids = list.ids.iter().enumerate().map(|(nth, id)| (id.folded(), nth)).collect();
         let mut series: HashMap<String, Vec<(u64, usize)>> = HashMap::new();
         for (nth, id) in list.ids.iter().enumerate() {

@@ -9,13 +9,13 @@ pub(in crate::system) mod entries;
 pub(in crate::system) mod fields;
 pub(in crate::system) mod files;
 pub(in crate::system) mod foreign;
-pub(in crate::system) mod found;
 pub mod guardrails;
 pub(crate) mod json;
 pub(in crate::system) mod labels;
 pub(in crate::system) mod links;
 pub mod mojibake;
 pub mod outline;
+pub(in crate::system) mod problems;
 pub(in crate::system) mod projection;
 #[cfg(feature = "schema")]
 pub(in crate::system) mod schema;

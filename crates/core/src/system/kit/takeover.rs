@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::history::Target;
 use crate::plan::{Oid, Settings, TaskId, TaskSpec};
-use crate::run::{Command, Note, Past, Proof, Report, Status};
+use crate::run::{Command, ImportedTask, Note, Proof, Report, Status};
 use crate::time::Timestamp;
 use crate::view::counted;
 
@@ -196,7 +196,7 @@ pub struct Belief {
     /// What the state file says of it.
     pub claimed: Option<&'static str>,
     /// What is taken over; `None`: there is nothing to take over.
-    pub past: Option<Past>,
+    pub past: Option<ImportedTask>,
     pub why: String,
     /// The claim was not borne out, or there was none.
     pub corrected: bool,
@@ -285,7 +285,7 @@ impl Takeover {
 }
 
 /// A run that takes over says so to each task of which there is something to take over.
-pub(in crate::system) fn adopt(task: &TaskId, by: &str, past: Past) -> Command {
+pub(in crate::system) fn adopt(task: &TaskId, by: &str, past: ImportedTask) -> Command {
     Command::Adopt { task: task.clone(), by: by.to_owned(), past: Box::new(past) }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::walk::{Said, Walk};
+use super::walk::{Spanned, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Cycle, Graph, Group, Schedule, Settings, TaskId, TaskSpec};
 use crate::system::kit::shared_files::{Shared, shared_files};
@@ -13,7 +13,7 @@ use crate::system::kit::shared_files::{Shared, shared_files};
 #[derive(Debug)]
 pub(super) struct Origin<'a> {
     pub(super) id: Range<usize>,
-    pub(super) depends_on: Vec<Said<&'a str>>,
+    pub(super) depends_on: Vec<Spanned<&'a str>>,
     /// As long as the task's files.
     pub(super) files: Vec<Range<usize>>,
     /// Its group is one that was declared.
@@ -82,7 +82,7 @@ pub(super) fn link(
 }
 
 /// A dependency on a task that is not there.
-fn unknown(walk: &mut Walk<'_>, said: &Said<&str>, twin: Option<&TaskId>, ids: &[TaskId]) -> Diagnostic {
+fn unknown(walk: &mut Walk<'_>, said: &Spanned<&str>, twin: Option<&TaskId>, ids: &[TaskId]) -> Diagnostic {
     let diagnostic = Diagnostic::error(said.at.clone(), format!("there is no task {:?}", said.value));
     if let Some(twin) = twin {
         return diagnostic.label(format!("did you mean \"{twin}\"? ids are case-sensitive"));

@@ -7,7 +7,7 @@ use super::checks::{read_paths, unix_lines};
 use super::config::{self, Config, read_defaults, read_tables};
 use super::keys::{self, quoted};
 use super::links::{Origin, link};
-use super::walk::{Said, Section, Walk};
+use super::walk::{Section, Spanned, Walk};
 use super::{LONGEST_NAME, name_from};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Exhausted, Group, GroupId, Plan, RunId, Schedule, Settings, TaskId, TaskSpec};
@@ -149,7 +149,7 @@ fn read_name(walk: &mut Walk<'_>, top: &Section<'_>) -> Option<String> {
 
 /// The groups a plan declares, and whether it tried to.
 struct Groups {
-    declared: Vec<Said<Group>>,
+    declared: Vec<Spanned<Group>>,
     /// By id as spelt.
     positions: HashMap<String, usize>,
     /// There is a `group` key, right or wrong.
@@ -168,13 +168,13 @@ fn read_groups(walk: &mut Walk<'_>, top: &Section<'_>) -> Groups {
         section.require(walk, "id", "\"1-foundation\"");
         let title = section.line(walk, "title");
         let id = section.text(walk, "id").and_then(|said| match GroupId::new(said.value) {
-            Ok(id) => Some(Said { value: id, at: said.at }),
+            Ok(id) => Some(Spanned { value: id, at: said.at }),
             Err(reason) => {
                 walk.push(bad_id(&said, "a group's id", &reason.to_string()));
                 None
             }
         });
-        let Some(Said { value: id, at }) = id else {
+        let Some(Spanned { value: id, at }) = id else {
             groups.broken = true;
             continue;
         };
@@ -187,7 +187,7 @@ fn read_groups(walk: &mut Walk<'_>, top: &Section<'_>) -> Groups {
         seen.insert(folded, at.start);
         let title = title.map_or_else(|| id.to_string(), |said| said.value.to_owned());
         groups.positions.insert(id.to_string(), groups.declared.len());
-        groups.declared.push(Said { value: Group { id, title }, at });
+        groups.declared.push(Spanned { value: Group { id, title }, at });
     }
     groups
 }
@@ -211,7 +211,7 @@ fn duplicate(
     Diagnostic::error(at.clone(), message).label(why).help("give one of them another id")
 }
 
-fn bad_id(said: &Said<&str>, what: &str, reason: &str) -> Diagnostic {
+fn bad_id(said: &Spanned<&str>, what: &str, reason: &str) -> Diagnostic {
     Diagnostic::error(said.at.clone(), format!("{:?} cannot be {what}: {reason}", said.value))
         .label("an id is one plain word, like `T1` or `2-walls`")
 }
@@ -258,7 +258,7 @@ impl<'a> Tasks<'a> {
         }
         let gate = section.flag(walk, "gate").unwrap_or(false);
         let check_first = said.check_first.unwrap_or(gate);
-        let Some(Said { value: id, at }) = id else { return };
+        let Some(Spanned { value: id, at }) = id else { return };
         let spec = said.task(id, title.unwrap_or_default(), prompt.unwrap_or_default());
         self.tasks.push(TaskSpec {
             group: group.and_then(|group| u32::try_from(group).ok()).unwrap_or(0),
@@ -271,7 +271,7 @@ impl<'a> Tasks<'a> {
         self.origins.push(Origin { id: at, depends_on, files: file_places, grouped: group.is_some() });
     }
 
-    fn read_id(&mut self, walk: &mut Walk<'_>, section: &Section<'a>) -> Option<Said<TaskId>> {
+    fn read_id(&mut self, walk: &mut Walk<'_>, section: &Section<'a>) -> Option<Spanned<TaskId>> {
         let said = section.text(walk, "id")?;
         let id = match TaskId::new(said.value) {
             Ok(id) => id,
@@ -288,7 +288,7 @@ impl<'a> Tasks<'a> {
             return None;
         }
         self.ids.insert(id.folded(), (said.at.start, self.tasks.len()));
-        Some(Said { value: id, at: said.at })
+        Some(Spanned { value: id, at: said.at })
     }
 
     /// The position of a task's group, if it is known.

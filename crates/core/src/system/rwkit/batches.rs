@@ -6,8 +6,8 @@ use super::todolist::Todolist;
 use super::writers::{Place, Writers};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{RepoPath, TaskId, TaskSpec};
-use crate::system::kit::found::{Found, Said, cut};
 use crate::system::kit::links;
+use crate::system::kit::problems::{Problems, Spanned, cut};
 
 /// More agents at once than this are no longer overseen by those who look on.
 pub const LARGEST: usize = 7;
@@ -110,10 +110,10 @@ impl Levels {
 }
 
 /// Say which tasks would write one place at the same time, if they were not kept apart: one word for each place.
-pub(super) fn tell_writers(list: &Todolist, levels: &Levels, found: &mut Found) {
+pub(super) fn tell_writers(list: &Todolist, levels: &Levels, found: &mut Problems) {
     let mut known: HashMap<usize, Writers<usize>> = HashMap::new();
     // Those that meet, by who came first; each task with one of its files.
-    let mut meetings: Vec<Vec<(usize, &Said<RepoPath>)>> = Vec::new();
+    let mut meetings: Vec<Vec<(usize, &Spanned<RepoPath>)>> = Vec::new();
     for (nth, task) in list.tasks.iter().enumerate().filter(|(_, task)| !task.is_done()) {
         let writers = known.entry(levels.of[nth]).or_insert_with(Writers::new);
         let files = task.files.iter().flatten().map(|said| (said, Place::of(&said.value)));
@@ -140,7 +140,7 @@ pub(super) fn tell_writers(list: &Todolist, levels: &Levels, found: &mut Found) 
             let ids: Vec<String> = shown.iter().map(|(nth, _)| id(*nth)).collect();
             format!("{}{more} write `{}`", ids.join(", "), cut(first.value.as_str()))
         } else {
-            let each = |(nth, said): &(usize, &Said<RepoPath>)| {
+            let each = |(nth, said): &(usize, &Spanned<RepoPath>)| {
                 format!("{} writes `{}`", id(*nth), cut(said.value.as_str()))
             };
             shown.iter().map(each).collect::<Vec<_>>().join(", ") + &more
@@ -154,7 +154,7 @@ pub(super) fn tell_writers(list: &Todolist, levels: &Levels, found: &mut Found) 
 }
 
 /// Compare the batches that the file gives itself with what its tasks say. The tasks are right.
-pub(super) fn compare(list: &Todolist, text: &str, needs: &[BTreeSet<usize>], found: &mut Found) {
+pub(super) fn compare(list: &Todolist, text: &str, needs: &[BTreeSet<usize>], found: &mut Problems) {
     if list.batches.iter().all(|batch| batch.rows.is_empty()) {
         return;
     }

@@ -5,18 +5,18 @@ use std::ops::Range;
 use super::tables::trimmed;
 use super::tags::Tagged;
 use crate::system::kit::checklist::number;
-use crate::system::kit::found::Said;
 pub(super) use crate::system::kit::links::story_id;
+use crate::system::kit::problems::Spanned;
 
 /// A line without its tags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Head {
-    pub(super) id: Option<Said<String>>,
+    pub(super) id: Option<Spanned<String>>,
     /// The id is one of this system, `T001` or `Task 1`, and not just a number.
     pub(super) certain: bool,
     /// 1 for `P1`.
     pub(super) priority: Option<u32>,
-    pub(super) story: Option<Said<String>>,
+    pub(super) story: Option<Spanned<String>>,
     pub(super) title: String,
     /// What follows the last tag.
     pub(super) note: String,
@@ -36,7 +36,7 @@ impl Head {
             } else if story.is_none()
                 && let Some((id, is_own)) = words.story(bare, priority.is_some())
             {
-                story = Some(Said { value: id, at: word });
+                story = Some(Spanned { value: id, at: word });
                 if !is_own {
                     // It may be the first word of the text as well, which then is whole.
                     break;
@@ -112,14 +112,14 @@ impl Words<'_> {
         }
     }
 
-    fn id(&mut self) -> Option<(Said<String>, bool)> {
+    fn id(&mut self) -> Option<(Spanned<String>, bool)> {
         let piece = self.piece()?;
         let said = &self.text[piece.clone()];
         let (id, rest) = number(said)?;
         let start = piece.start + (id.as_ptr() as usize - said.as_ptr() as usize);
         let is_certain = is_certain(id) || worded(said);
         self.pieces[self.nth] = piece.end - rest.len()..piece.end;
-        Some((Said { value: id.to_owned(), at: start..start + id.len() }, is_certain))
+        Some((Spanned { value: id.to_owned(), at: start..start + id.len() }, is_certain))
     }
 
     fn peek(&mut self) -> Option<Range<usize>> {

@@ -9,8 +9,8 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::RepoPath;
 pub use crate::system::Standing;
 use crate::system::kit::checklist::{self, Checklist, Kind, Line, Mark};
-use crate::system::kit::found::cut;
 pub use crate::system::kit::outline::Word;
+use crate::system::kit::problems::cut;
 use crate::system::kit::text::{self, key};
 
 /// The lists, in the order in which they are worked on.

@@ -18,8 +18,8 @@ use crate::plan::{
 use crate::prompt as prompts;
 use crate::system::config::{self, Config};
 use crate::system::kit::checklist;
-use crate::system::kit::found::{Found, cut};
 use crate::system::kit::links::Linked;
+use crate::system::kit::problems::{Problems, cut};
 use crate::system::kit::takeover::{LeftFiles, Legacy};
 use crate::system::kit::text;
 use crate::system::{Before, Folder, Form, Problem, ReadPlan, Reading};
@@ -72,7 +72,7 @@ impl ReadPlan for RwkitReading {
 
 /// Read a list.
 pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
-    let mut found = Found::new(given.strict);
+    let mut found = Problems::new(given.strict);
     let (mut texts, mut problems) = (BTreeMap::new(), Vec::new());
     let mut decode = |file: &str, bytes: &[u8]| {
         let decoded = text::decode_with(bytes, given.strict);
@@ -182,7 +182,7 @@ struct Maker<'a, 'f> {
     given: &'a Given<'a>,
     siblings: &'a [Sibling],
     source: Source<'a>,
-    found: &'f mut Found,
+    found: &'f mut Problems,
     /// Agents without a profile that have been told.
     strange: HashSet<String>,
 }

@@ -14,12 +14,12 @@ use crate::run::{Refusal, Report, State, Status};
 use crate::system::config::Config;
 use crate::system::edit::Edit;
 use crate::system::export::{Names, Source, Written};
-use crate::system::kept::{Companion, Picture, Place, Settled, Ticking};
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::outline::Word;
 use crate::system::kit::takeover::StateOf;
 use crate::system::kit::text;
 use crate::system::ops::Ops;
+use crate::system::state_files::{Companion, Picture, Place, Reconciled, Ticking};
 use crate::system::{
     Addition, Asked, Begun, Collection, Detects, Disk, Entry, FileClaim, Files, FindsChecks, Folder, Form,
     Given, Lists, LooksElsewhere, Policy, ReadPlan, Standing, Starter, System,
@@ -247,14 +247,14 @@ impl Companion for List {
         true
     }
 
-    fn settle(
+    fn reconcile(
         &self,
         found: Option<&[u8]>,
         state: &State,
         chronicle: &Chronicle,
         claimed: &[TaskId],
         shown: &BTreeSet<TaskId>,
-    ) -> Settled {
+    ) -> Reconciled {
         found.map(|bytes| self.settle_boxes(bytes, (state, chronicle), claimed, shown)).unwrap_or_default()
     }
 

@@ -7,8 +7,8 @@ use super::tables::{Columns, cells, is_rule};
 use super::todolist::{Task, says_blocked, task_id};
 use crate::system::kit::checklist::{Line, Mark, number};
 use crate::system::kit::files::files;
-use crate::system::kit::found::{Found, Said};
 use crate::system::kit::outline::Word;
+use crate::system::kit::problems::{Problems, Spanned};
 
 const TASK: [&str; 4] = ["task", "task id", "id", "tasks"];
 const STORY: [&str; 2] = ["story", "user story"];
@@ -17,7 +17,7 @@ const STATUS: [&str; 2] = ["status", "done"];
 
 /// A row that names a task.
 pub(super) struct TaskRow<'a> {
-    pub(super) id: Said<String>,
+    pub(super) id: Spanned<String>,
     text: &'a str,
     columns: &'a Columns,
     cells: Vec<Range<usize>>,
@@ -34,7 +34,7 @@ impl<'a> TaskRow<'a> {
         let said = &text[at.clone()];
         let (id, rest) = number(said).filter(|(id, _)| is_certain(id))?;
         let start = at.start + (id.as_ptr() as usize - said.as_ptr() as usize);
-        let id = Said { value: id.to_owned(), at: start..start + id.len() };
+        let id = Spanned { value: id.to_owned(), at: start..start + id.len() };
         Some(TaskRow { id, text, columns, cells, rest, indent: line.indent })
     }
 
@@ -43,14 +43,14 @@ impl<'a> TaskRow<'a> {
         self.cell(&DEPS)
     }
 
-    pub(super) fn story(&self) -> Option<Said<String>> {
+    pub(super) fn story(&self) -> Option<Spanned<String>> {
         let said = self.word(&STORY)?;
         let first = bare(said.value.split_whitespace().next().unwrap_or_default());
-        Some(Said { value: story_id(first).unwrap_or(said.value), at: said.at })
+        Some(Spanned { value: story_id(first).unwrap_or(said.value), at: said.at })
     }
 
     /// The task, but for its story. `heading` stands above the table.
-    pub(super) fn task(&self, line: usize, heading: &str, found: &mut Found) -> Task {
+    pub(super) fn task(&self, line: usize, heading: &str, found: &mut Problems) -> Task {
         let text = self.text;
         let status = self.cell(&STATUS);
         let (mark, place) = status.as_ref().map_or((Mark::Open, None), |at| mark(&text[at.clone()], at));
@@ -86,10 +86,10 @@ impl<'a> TaskRow<'a> {
         self.columns.find(names).and_then(|nth| self.cells.get(nth)).cloned()
     }
 
-    fn word(&self, names: &[&str]) -> Option<Said<String>> {
+    fn word(&self, names: &[&str]) -> Option<Spanned<String>> {
         let at = self.cell(names)?;
         let value = bare(&self.text[at.clone()]).trim().to_owned();
-        (!value.is_empty() && value != "-").then_some(Said { value, at })
+        (!value.is_empty() && value != "-").then_some(Spanned { value, at })
     }
 
     /// What it says about itself, or what the table is about.

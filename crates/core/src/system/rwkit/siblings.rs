@@ -11,8 +11,8 @@ use crate::plan::{Outside, RepoPath, TaskId};
 use crate::system::Elsewhere;
 use crate::system::finding::join;
 use crate::system::kit::checklist;
-use crate::system::kit::found::Found;
 use crate::system::kit::links::{self, Linked, Meant, Named, Others, numbered};
+use crate::system::kit::problems::Problems;
 use crate::system::kit::text;
 use crate::system::{Disk, file_of};
 
@@ -64,7 +64,7 @@ impl Sibling {
     /// Read a list; what is wrong with it is said to those who read it for itself.
     pub fn read(list: &str, bytes: &[u8]) -> Sibling {
         let text = text::decode(bytes).text;
-        let todolist = Todolist::of(&checklist::scan(&text), &text, &mut Found::new(false));
+        let todolist = Todolist::of(&checklist::scan(&text), &text, &mut Problems::new(false));
         let mut sibling = Sibling { list: list.to_owned(), ..Sibling::default() };
         sibling.ambiguous.clone_from(&todolist.ambiguous);
         for (nth, task) in todolist.tasks.iter().enumerate() {
@@ -190,7 +190,7 @@ impl Others for Siblings<'_> {
 }
 
 /// What each task of a list waits for, by position.
-pub(super) fn link(list: &Todolist, siblings: &[Sibling], text: &str, found: &mut Found) -> Linked {
+pub(super) fn link(list: &Todolist, siblings: &[Sibling], text: &str, found: &mut Problems) -> Linked {
     let mut stories: HashMap<String, Vec<usize>> =
         list.stories.iter().map(|told| (told.story.id.to_lowercase(), Vec::new())).collect();
     for (nth, task) in list.tasks.iter().enumerate() {

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
-use crate::system::kit::found::Found;
+use crate::system::kit::problems::Problems;
 
 /// What a tag is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ const LONGEST_NAME: usize = 20;
 
 impl Tagged {
     /// Each sign is looked at once or twice, however many brackets there are.
-    pub(super) fn of(text: &str, at: Range<usize>, found: &mut Found) -> Tagged {
+    pub(super) fn of(text: &str, at: Range<usize>, found: &mut Problems) -> Tagged {
         let line = &text[at.clone()];
         let brackets = Brackets::of(line);
         let starts =
@@ -100,7 +100,7 @@ impl Tagged {
         self.tags.iter().filter(move |tag| tag.name == name)
     }
 
-    fn tell_doubled(&self, text: &str, found: &mut Found) {
+    fn tell_doubled(&self, text: &str, found: &mut Problems) {
         for name in [Name::Agent, Name::Deps, Name::Files, Name::Size] {
             let Some(second) = self.named(name).nth(1) else { continue };
             let word = text[second.word.clone()].to_lowercase();

@@ -13,7 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::{RepoPath, Story, TaskId};
 use crate::system::kit::checklist::{Checklist, Item, Kind, Line, Mark, number};
 use crate::system::kit::files::files;
-use crate::system::kit::found::{Found, Said, cut};
+use crate::system::kit::problems::{Problems, Spanned, cut};
 
 /// So many lines below a task may go on with its tags.
 const LONGEST_WRAP: usize = 8;
@@ -68,11 +68,11 @@ pub struct Task {
     pub(super) story: Option<usize>,
     /// The story whose part of the file it stands in.
     pub(super) section: Option<usize>,
-    pub(super) agent: Option<Said<String>>,
-    pub(super) size: Option<Said<String>>,
+    pub(super) agent: Option<Spanned<String>>,
+    pub(super) size: Option<Spanned<String>>,
     pub(super) deps: Vec<Range<usize>>,
     /// None: nothing is said about files. Empty: it says that there are none.
-    pub(super) files: Option<Vec<Said<RepoPath>>>,
+    pub(super) files: Option<Vec<Spanned<RepoPath>>>,
     /// Tags of others, as they are written.
     pub(super) others: Vec<Range<usize>>,
     /// Boxes below it that are parts of it.
@@ -107,13 +107,13 @@ pub(super) struct FileBatch {
 /// A task that a batch names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    pub(super) id: Said<String>,
+    pub(super) id: Spanned<String>,
     /// What it says this one waits for.
     pub(super) deps: Option<Range<usize>>,
 }
 
 impl Todolist {
-    pub(super) fn of(list: &Checklist, text: &str, found: &mut Found) -> Todolist {
+    pub(super) fn of(list: &Checklist, text: &str, found: &mut Problems) -> Todolist {
         let mut builder = Builder {
             list,
             text,
@@ -144,7 +144,7 @@ impl Todolist {
 struct Builder<'l, 'f> {
     list: &'l Checklist,
     text: &'l str,
-    found: &'f mut Found,
+    found: &'f mut Problems,
     out: Todolist,
     section: Section,
     /// By id.
@@ -156,7 +156,7 @@ struct Builder<'l, 'f> {
     /// Tasks without an id.
     unnumbered: Vec<usize>,
     /// Tasks that tables name, which may be nowhere else.
-    in_tables: Vec<(Task, Option<Said<String>>)>,
+    in_tables: Vec<(Task, Option<Spanned<String>>)>,
     /// Boxes in the list of batches, which may be nowhere else.
     in_batches: Vec<(usize, Task)>,
 }
@@ -248,7 +248,7 @@ impl Builder<'_, '_> {
         let mut head = Head::of(self.text, &tagged);
         if head.id.is_none() {
             // A number or an id before the box.
-            head.id = item.ordinal.clone().map(|at| Said { value: self.text[at.clone()].to_owned(), at });
+            head.id = item.ordinal.clone().map(|at| Spanned { value: self.text[at.clone()].to_owned(), at });
             head.certain = head.id.as_ref().is_some_and(|id| is_certain(&id.value));
         }
         let in_criteria = self.section.criteria.is_some();
@@ -333,10 +333,10 @@ impl Builder<'_, '_> {
         let text = self.text;
         let value = |tag: &super::tags::Tag| {
             let at = super::tables::trimmed(text, tag.value.clone());
-            Said { value: text[at.clone()].to_owned(), at }
+            Spanned { value: text[at.clone()].to_owned(), at }
         };
         let first = |name: Name| tagged.named(name).map(value).find(|said| !said.value.is_empty());
-        let mut said_files: Option<Vec<Said<RepoPath>>> = None;
+        let mut said_files: Option<Vec<Spanned<RepoPath>>> = None;
         for tag in tagged.named(Name::Files) {
             files(text, &tag.value, said_files.get_or_insert_default(), self.found);
         }
@@ -377,7 +377,7 @@ impl Builder<'_, '_> {
     }
 
     /// The story that a task names, or the one it stands below.
-    fn story_of(&mut self, said: Option<&Said<String>>) -> Option<usize> {
+    fn story_of(&mut self, said: Option<&Spanned<String>>) -> Option<usize> {
         match said {
             Some(said) => Some(self.story(&said.value, Told { at: said.at.clone(), ..Told::default() })),
             None => self.section.story(),
@@ -407,7 +407,7 @@ impl Builder<'_, '_> {
         let mut known: HashSet<String> = self.out.tasks.iter().map(|task| task.id.folded()).collect();
         for (batch, task) in std::mem::take(&mut self.in_batches) {
             if known.contains(&task.id.folded()) {
-                let id = Said { value: task.id.to_string(), at: task.at.clone() };
+                let id = Spanned { value: task.id.to_string(), at: task.at.clone() };
                 if let Some(batch) = self.out.batches.get_mut(batch) {
                     batch.rows.push(Row { id, deps: None });
                 }
@@ -469,7 +469,7 @@ impl Builder<'_, '_> {
 }
 
 /// An id that cannot be one is told, and the line takes its place.
-pub(super) fn task_id(said: &Said<String>, line: usize, found: &mut Found) -> TaskId {
+pub(super) fn task_id(said: &Spanned<String>, line: usize, found: &mut Problems) -> TaskId {
     TaskId::new(&said.value).unwrap_or_else(|reason| {
         let message = format!("`{}` cannot be an id: {reason}", cut(&said.value));
         let told = Diagnostic::warning(said.at.clone(), message);

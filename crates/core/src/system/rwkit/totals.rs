@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::todolist::{Task, Todolist};
 use crate::diagnostic::Diagnostic;
-use crate::system::kit::found::Found;
+use crate::system::kit::problems::Problems;
 use crate::system::kit::text::key;
 
 /// One number of the file.
@@ -60,7 +60,7 @@ pub(super) fn said(text: &str, at: &Range<usize>, section: (Option<usize>, bool)
 }
 
 /// Say where they disagree with what is there.
-pub(super) fn compare(list: &Todolist, found: &mut Found) {
+pub(super) fn compare(list: &Todolist, found: &mut Problems) {
     if list.totals.is_empty() {
         return;
     }

@@ -8,7 +8,7 @@ use crate::run::Refusal;
 use crate::system::Folder;
 use crate::system::addition::{Addition, refused};
 use crate::system::kit::checklist;
-use crate::system::kit::found::Found;
+use crate::system::kit::problems::Problems;
 use crate::system::kit::text;
 
 /// The same plan with ids that such a list can have: `T` and digits. Others are counted. Gates are the project's.
@@ -117,7 +117,7 @@ pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(Stri
         return Err(refused(format!("{} cannot be a task of a list", task.id), Some("like T012".to_owned())));
     }
     let text = text::decode(bytes).text;
-    let list = Todolist::of(&checklist::scan(&text), &text, &mut Found::new(false));
+    let list = Todolist::of(&checklist::scan(&text), &text, &mut Problems::new(false));
     let title = task.title.trim();
     if let Some(known) = list.tasks.iter().find(|known| known.id.folded() == task.id.folded()) {
         return if known.title == title { Ok(None) } else { Err(task.taken()) };

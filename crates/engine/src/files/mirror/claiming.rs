@@ -193,7 +193,7 @@ impl Mirror {
         edit: &Edit,
     ) -> Result<(), FilesError> {
         match &edit.what {
-            What::Nonsense { what, why } => {
+            What::Rejected { what, why } => {
                 self.log(journal, edit.task.as_ref(), &format!("Rejected an edit of {file}: {what}: {why}"))
             }
             _ => Ok(()),

@@ -3,10 +3,10 @@
 use camino::Utf8PathBuf;
 use piton_core::chronicle::Failure;
 use piton_core::plan::{TaskId, TaskSpec};
-use piton_core::run::{Command, ContextUpdate, Note, PastError, Report, Task};
+use piton_core::run::{Command, ContextUpdate, ImportedError, Note, Report, Task};
 use piton_core::system::Addition;
 use piton_core::system::edit::{Edit, What, commands};
-use piton_core::system::kept;
+use piton_core::system::state_files;
 
 use super::{Aide, FilesError, Mirror, Wait, key, read};
 use crate::claims::{Judgement, Place};
@@ -42,7 +42,7 @@ impl Mirror {
         if self.text().is_some_and(|text| text.as_bytes() == bytes) && self.claimed.is_empty() {
             return Ok(());
         }
-        let (found, twice) = match kept::parse(bytes) {
+        let (found, twice) = match state_files::parse(bytes) {
             Ok(found) => found,
             Err(reason) => {
                 self.keep_beside("bad", bytes)?;
@@ -88,7 +88,7 @@ impl Mirror {
     /// A version that the file was before it was last written, as `git show HEAD:FILE > FILE` puts it back: nothing of the
     /// run is taken back by that, and the refusal says so. An edit of an old copy is an edit.
     pub(super) fn refuse_older(&mut self, journal: &mut Journal, bytes: &[u8]) -> Result<(), FilesError> {
-        let Ok((found, _)) = kept::parse(bytes) else { return Ok(()) };
+        let Ok((found, _)) = state_files::parse(bytes) else { return Ok(()) };
         let Some((shown, base)) = self.origin(journal, &found)?.filter(|(shown, _)| *shown < self.shown.seq)
         else {
             return Ok(());
@@ -173,7 +173,7 @@ impl Mirror {
                 let known =
                     self.chronicle.task(id).map(|story| story.failures.as_slice()).unwrap_or_default();
                 // One of which no more is known than that it failed is told in full now.
-                let is_known = |error: &PastError| {
+                let is_known = |error: &ImportedError| {
                     let same = |failure: &Failure| {
                         failure.message == error.message
                             && failure.attempt == error.attempt

@@ -18,7 +18,7 @@ use piton_core::chronicle::{Chronicle, Heard};
 use piton_core::plan::{Digest, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, Note, Recorded, State, Task};
 use piton_core::system::edit::Edit;
-use piton_core::system::kept::{self, Workplace};
+use piton_core::system::state_files::{self, Workplace};
 use piton_core::system::{Addition, SystemRef};
 use serde_json::Value;
 
@@ -331,7 +331,7 @@ impl Mirror {
                     break;
                 }
                 // Somebody is writing it in this very moment: what they write next must not go into a file that is gone.
-                Some(theirs) if kept::is_cut_short(&theirs.bytes) => {
+                Some(theirs) if state_files::is_cut_short(&theirs.bytes) => {
                     let between = theirs.put_back(path).map_err(FilesError::io(path))?;
                     if let Some(between) = between.filter(|file| file.bytes != text.as_bytes()) {
                         between.leave().map_err(FilesError::io(path))?;
@@ -355,7 +355,7 @@ impl Mirror {
         if self.text().is_some_and(|text| text.as_bytes() == bytes) {
             return Ok(Vec::new());
         }
-        let found = match kept::parse(&bytes) {
+        let found = match state_files::parse(&bytes) {
             Ok((found, _)) => found,
             Err(_) if is_half_written(&self.path)? => return Ok(vec!["it is half-written".to_owned()]),
             Err(reason) => return Ok(vec![format!("it is not JSON ({reason})")]),
@@ -428,7 +428,7 @@ impl Mirror {
         self.state.take_changes();
     }
 
-    pub(super) fn place(&self) -> kept::Place {
+    pub(super) fn place(&self) -> state_files::Place {
         let tasks = self.path.parent().unwrap_or(Utf8Path::new("."));
         place(&self.project, &self.run, &self.state, tasks)
     }
@@ -550,7 +550,7 @@ impl Mirror {
                 continue;
             }
             // Our own half-written file says nothing new, or is no JSON.
-            if kept::parse(&bytes).is_ok() {
+            if state_files::parse(&bytes).is_ok() {
                 self.hear(journal, aide, &bytes)?;
             } else {
                 self.keep_displaced(&bytes)?;
@@ -578,7 +578,7 @@ pub struct LockLeft {
 
 /// Whether somebody is writing a file in place: it is empty or ends too early, and was touched just now.
 fn is_half_written(path: &Utf8Path) -> Result<bool, FilesError> {
-    let is_cut = read(path)?.is_some_and(|bytes| kept::is_cut_short(&bytes));
+    let is_cut = read(path)?.is_some_and(|bytes| state_files::is_cut_short(&bytes));
     Ok(is_cut && !touched::is_stale(path))
 }
 
@@ -630,8 +630,8 @@ fn with_neighbours(file: &Utf8Path) -> Vec<String> {
 }
 
 /// Where a run is on disk, for a state file in this folder.
-pub fn place(project: &Project, run: &RunId, state: &State, tasks: &Utf8Path) -> kept::Place {
-    let mut place = kept::Place {
+pub fn place(project: &Project, run: &RunId, state: &State, tasks: &Utf8Path) -> state_files::Place {
+    let mut place = state_files::Place {
         project_path: project.root.to_string(),
         tasks_path: tasks.to_string(),
         elsewhere: BTreeMap::new(),

@@ -23,7 +23,7 @@ pub(crate) struct ExportArgs {
     /// The run, or an unambiguous beginning of its id [default: the newest unfinished one here]
     #[arg(value_name = "RUN", conflicts_with = "run")]
     pub id: Option<String>,
-    /// The system whose form it gets
+    /// The system to export to
     #[arg(long, value_name = "SYSTEM")]
     pub dialect: SystemArg,
     /// Where to write; files that are there stay [default: the project, or docs/tasks/NAME in it for execute]

@@ -23,7 +23,7 @@ use crate::ui;
 pub(crate) struct HookArgs {
     /// When the client calls
     pub at: HookAt,
-    /// Of an agent that Piton started: whether it has said what came of its task
+    /// For an agent that Piton started: check that it has reported on its task
     #[arg(long)]
     pub attempt: bool,
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use piton_core::plan::TaskId;
-use piton_core::view::{Form, Orientation};
+use piton_core::view::{Format, Orientation};
 
 use crate::args::Which;
 use crate::failure::{Exit, FINE, Outcome};
@@ -12,9 +12,9 @@ use crate::ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct OrientArgs {
-    /// Add what is asked of this task, and what its last try was told
+    /// Add the text of this task, and the feedback on its last try
     pub task: Option<TaskId>,
-    /// Leave out what is oldest beyond this size
+    /// Leave out the oldest entries beyond this size
     #[arg(long, value_name = "N", default_value_t = 16_384)]
     pub max_bytes: usize,
     #[command(flatten)]
@@ -42,10 +42,10 @@ pub(crate) fn orient(args: &OrientArgs) -> Outcome<Exit> {
     };
     let mut orientation = Orientation::new(&facts, &specs, &chronicle, task);
     if args.json {
-        orientation.cut_to(args.max_bytes, Form::Json);
+        orientation.cut_to(args.max_bytes, Format::Json);
         ui::answer_json(&orientation.document());
     } else {
-        orientation.cut_to(args.max_bytes, Form::Text);
+        orientation.cut_to(args.max_bytes, Format::Text);
         ui::answer(orientation.to_string());
     }
     Ok(FINE)

@@ -30,7 +30,7 @@ pub(crate) struct PlanArgs {
     /// List every task, however many there are
     #[arg(long)]
     pub all: bool,
-    /// Write signs that were decoded wrongly, like `âœ…`, as they were meant; what was there is kept beside it
+    /// Correct characters that were decoded wrongly, like `âœ…`; the old file is kept next to it
     #[arg(long)]
     pub fix_encoding: bool,
 }

@@ -25,7 +25,7 @@ use crate::{plans, ui};
 pub(crate) struct ArchiveArgs {
     /// Plans of issues by folder or number, of the iterative system by folder or slug [default: all that are finished]
     pub plans: Vec<Utf8PathBuf>,
-    /// Take folders of the iterative system away instead; what is in them is kept under a rescue ref
+    /// Remove folders of the iterative system instead; their content is kept under a rescue ref
     #[arg(long, requires = "plans")]
     pub remove: bool,
     /// Do it without being asked again

@@ -24,7 +24,7 @@ pub(crate) struct AddArgs {
     /// What it is about, in one line
     #[arg(long, value_name = "TEXT", help_heading = "The task")]
     pub title: String,
-    /// What whoever works on it is told [default: the title]
+    /// The instructions for the agent [default: the title]
     #[arg(long, value_name = "TEXT", help_heading = "The task")]
     pub description: Option<String>,
     /// The layer it goes into [default: the only one, or the one with the number in its id]

@@ -21,7 +21,7 @@ pub(crate) struct CloseArgs {
     /// The run, or an unambiguous beginning of its id; or its plan
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
-    /// Why nobody wants it any more
+    /// Why it is no longer needed
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub reason: String,
     /// The project [default: the one around this folder, or around the plan]

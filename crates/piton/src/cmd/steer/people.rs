@@ -15,8 +15,8 @@ use crate::ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
-    /// Also stop what is running; it goes on with the next `piton run`. What an engine left running that was killed is
-    /// stopped with or without this
+    /// Also stop running tasks; the next `piton run` resumes them. What a killed engine left running is
+    /// always stopped
     #[arg(long)]
     pub now: bool,
     #[command(flatten)]

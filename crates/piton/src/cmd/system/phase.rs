@@ -50,7 +50,7 @@ pub(crate) fn phase(args: &PhaseArgs) -> Outcome<Exit> {
     wanted["phase"] = word.as_str().into();
     let edits = state::edits(&shown, &wanted);
     let refused = edits.iter().find_map(|edit| match &edit.what {
-        What::Nonsense { why, .. } => Some(why.clone()),
+        What::Rejected { why, .. } => Some(why.clone()),
         _ => None,
     });
     let now = file.phase.word();

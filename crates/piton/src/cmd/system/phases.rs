@@ -44,7 +44,7 @@ pub(crate) enum GateSaid {
 pub(crate) struct BatchArgs {
     /// Its number, from 0 [default: all]
     pub number: Option<u32>,
-    /// Note that the context of whoever drives it was compacted after it
+    /// Note that the context of the driving agent was compacted after it
     #[arg(long, requires = "number")]
     pub compacted: bool,
     #[command(flatten)]

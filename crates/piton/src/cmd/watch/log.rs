@@ -20,13 +20,13 @@ pub(crate) struct LogArgs {
     pub task: Option<TaskId>,
     #[command(flatten)]
     pub which: Which,
-    /// Go on as things happen
+    /// Follow new events as they happen
     #[arg(long, short)]
     pub follow: bool,
     /// One JSON object per event
     #[arg(long)]
     pub json: bool,
-    /// Show everything, also what is rarely wanted
+    /// Show every event, also the minor ones
     #[arg(long, short)]
     pub verbose: bool,
     /// Only the last N

@@ -29,7 +29,7 @@ pub(crate) struct OutputArgs {
     pub task: TaskId,
     #[command(flatten)]
     pub which: Which,
-    /// Go on as it grows
+    /// Follow the output as it grows
     #[arg(long, short)]
     pub follow: bool,
     /// The checks' output instead of the agent's

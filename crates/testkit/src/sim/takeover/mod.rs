@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use piton_core::history::{Change, Commit, History, Lost, Target};
 use piton_core::plan::{Digest, Oid, TaskId, TaskSpec};
-use piton_core::run::{Command, Event, Past, PastCommit, Proof, Status};
+use piton_core::run::{Command, Event, ImportedCommit, ImportedTask, Proof, Status};
 use piton_core::system::execute::state::{ForeignState, ForeignTask, TaskStatus};
 use piton_core::system::execute::takeover::Left;
 use piton_core::system::kit::takeover::{Branch, Evidence, Legacy, Onto, Questions, Takeover, Tip, Worktree};
@@ -171,7 +171,7 @@ impl Sim {
             // Somebody else's.
             commits.extend(other);
         }
-        let commit = |hash: &Oid| PastCommit { hash: hash.to_string(), ..PastCommit::default() };
+        let commit = |hash: &Oid| ImportedCommit { hash: hash.to_string(), ..ImportedCommit::default() };
         let commits = commits.iter().map(commit).collect();
         Some(ForeignTask { status, attempts: self.rng.small(0, 4), commits, ..ForeignTask::unknown() })
     }
@@ -210,19 +210,22 @@ impl Sim {
         match self.sabotage {
             Some(Sabotage::BelieveTheFile) => {
                 let told = |id: &TaskId| left.state.tasks.get(id).map(|task| task.status);
-                let is_done = |past: &Past| past.status == Status::Completed;
+                let is_done = |past: &ImportedTask| past.status == Status::Completed;
                 for belief in &mut taken.beliefs {
                     let is_claimed = told(&belief.task) == Some(TaskStatus::Completed);
                     if is_claimed && !belief.past.as_ref().is_some_and(is_done) {
                         let proof = Proof::Landed { commit: tip.clone(), verified: tip.clone() };
-                        belief.past = Some(Past { proof: Some(proof), ..Past::plain(Status::Completed) });
+                        belief.past = Some(ImportedTask {
+                            proof: Some(proof),
+                            ..ImportedTask::plain(Status::Completed)
+                        });
                     }
                 }
             }
             Some(Sabotage::ForgetTheFile) => taken.beliefs.iter_mut().for_each(|belief| belief.past = None),
             _ => return,
         }
-        let adopt = |(task, past): (TaskId, Past)| Command::Adopt {
+        let adopt = |(task, past): (TaskId, ImportedTask)| Command::Adopt {
             task,
             by: "sim".to_owned(),
             past: Box::new(past),
@@ -339,7 +342,7 @@ impl Sim {
         }
         let rewritten: BTreeSet<&str> = self.before.rewritten.iter().map(Oid::as_str).collect();
         let is_rewritten =
-            |past: &Past| past.commits.iter().any(|commit| rewritten.contains(commit.hash.as_str()));
+            |past: &ImportedTask| past.commits.iter().any(|commit| rewritten.contains(commit.hash.as_str()));
         let mut pasts = taken.beliefs.iter().filter_map(|belief| belief.past.as_ref());
         if pasts.any(|past| past.status == Status::Completed && is_rewritten(past)) {
             self.coverage.saw("rewritten work was found");

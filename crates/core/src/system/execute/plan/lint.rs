@@ -12,7 +12,7 @@ use super::xml::{self, Element, SECTIONS};
 use crate::diagnostic::Diagnostic;
 use crate::plan::Graph;
 use crate::system::kit::commands::removes_git;
-use crate::system::kit::found::{Found, Said, cut};
+use crate::system::kit::problems::{Problems, Spanned, cut};
 use crate::system::kit::shared_files::shared_files;
 use crate::system::{Problem, Reading};
 
@@ -45,8 +45,8 @@ pub fn lint(reading: &Reading) -> Vec<Problem> {
             continue;
         };
         // What is wrong with the XML has been told by the reader.
-        let Some(root) = xml::read(text, &mut Found::new(false)) else { continue };
-        let mut linter = Linter { text, found: Found::new(false) };
+        let Some(root) = xml::read(text, &mut Problems::new(false)) else { continue };
+        let mut linter = Linter { text, found: Problems::new(false) };
         linter.task(&root, layer);
         let found = linter.found.finish().into_iter();
         problems.extend(found.map(|diagnostic| Problem { file: file.clone(), diagnostic }));
@@ -77,7 +77,7 @@ pub fn lint(reading: &Reading) -> Vec<Problem> {
 
 struct Linter<'t> {
     text: &'t str,
-    found: Found,
+    found: Problems,
 }
 
 impl Linter<'_> {
@@ -219,8 +219,8 @@ impl Linter<'_> {
         let Some(section) = root.child("verification") else { return };
         let mut runnable = false;
         for element in section.all("step") {
-            let said = Said { value: element.text.as_str(), at: element.text_at.clone() };
-            let steps = steps::read(&said, &mut Found::new(false));
+            let said = Spanned { value: element.text.as_str(), at: element.text_at.clone() };
+            let steps = steps::read(&said, &mut Problems::new(false));
             runnable |= steps.iter().any(|step| !matches!(step, Step::Condition(_)));
             if steps.iter().any(|step| matches!(step, Step::Condition(_))) {
                 self.words(element);

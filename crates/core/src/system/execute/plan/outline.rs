@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::Diagnostic;
-use crate::system::kit::found::{Found, Said, cut};
 use crate::system::kit::json::{self, Kind, Node};
+use crate::system::kit::problems::{Problems, Spanned, cut};
 use crate::system::kit::text;
 
 /// The version of the manifest's own shape up to which everything in it is known.
@@ -13,12 +13,12 @@ const KNOWN: (u64, u64) = (1, 3);
 /// `manifest.json`.
 #[derive(Debug, Default)]
 pub(super) struct Manifest {
-    pub(super) slug: Option<Said<String>>,
+    pub(super) slug: Option<Spanned<String>>,
     pub(super) project_path: Option<String>,
     /// How many tasks it claims.
-    pub(super) total: Option<Said<u64>>,
+    pub(super) total: Option<Spanned<u64>>,
     /// The tasks it lists, if it lists any.
-    pub(super) listed: Option<Vec<Said<String>>>,
+    pub(super) listed: Option<Vec<Spanned<String>>>,
 }
 
 /// `layer_plan.json`.
@@ -31,7 +31,7 @@ pub(super) struct LayerPlan {
 
 #[derive(Debug)]
 pub(super) struct Layer {
-    pub(super) id: Said<String>,
+    pub(super) id: Spanned<String>,
     pub(super) title: Option<String>,
     /// It is meant to be empty here.
     pub(super) skipped: bool,
@@ -40,7 +40,7 @@ pub(super) struct Layer {
 /// A task that the plan mentions.
 #[derive(Debug)]
 pub(super) struct Planned {
-    pub(super) id: Said<String>,
+    pub(super) id: Spanned<String>,
     pub(super) layer: String,
 }
 
@@ -48,11 +48,11 @@ pub(super) struct Planned {
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
     pub(super) task: String,
-    pub(super) need: Said<String>,
+    pub(super) need: Spanned<String>,
 }
 
 impl Manifest {
-    pub(super) fn read(document: &str, found: &mut Found) -> Manifest {
+    pub(super) fn read(document: &str, found: &mut Problems) -> Manifest {
         let Some(top) = open(document, found) else { return Manifest::default() };
         let prd = top.get("prd");
         let summary = top.get("summary");
@@ -63,7 +63,7 @@ impl Manifest {
             .get("prd_slug")
             .or_else(|| prd?.get("slug"))
             .or_else(|| top.get("slug"))
-            .and_then(|node| Some(Said { value: node.text()?.trim().to_owned(), at: node.at.clone() }))
+            .and_then(|node| Some(Spanned { value: node.text()?.trim().to_owned(), at: node.at.clone() }))
             .filter(|slug| !slug.value.is_empty());
         let places = [prd, Some(&top)].into_iter().flatten();
         let project_path = places
@@ -72,7 +72,7 @@ impl Manifest {
             .find_map(|node| node.text().filter(|path| !path.trim().is_empty()))
             .map(str::to_owned);
         let total = top.get("total_tasks").or_else(|| summary?.get("total_tasks"));
-        let total = total.and_then(|node| Some(Said { value: node.number()?, at: node.at.clone() }));
+        let total = total.and_then(|node| Some(Spanned { value: node.number()?, at: node.at.clone() }));
         let listed = inventory.or_else(|| top.get("tasks")).and_then(|node| read_listed(node, found));
         Manifest { slug, project_path, total, listed }
     }
@@ -81,10 +81,10 @@ impl Manifest {
 /// Where `manifest.json` says the project is, if it says so. Only this is looked at.
 pub fn project_path(manifest: &[u8]) -> Option<String> {
     let decoded = text::decode(manifest);
-    Manifest::read(&decoded.text, &mut Found::new(false)).project_path
+    Manifest::read(&decoded.text, &mut Problems::new(false)).project_path
 }
 
-fn open(document: &str, found: &mut Found) -> Option<Node> {
+fn open(document: &str, found: &mut Problems) -> Option<Node> {
     if document.trim().is_empty() {
         found.push(Diagnostic::error(0..0, "this file is empty").label("an object is expected"));
         return None;
@@ -105,12 +105,12 @@ fn open(document: &str, found: &mut Found) -> Option<Node> {
 }
 
 /// A value of another kind than was expected.
-fn wrong(node: &Node, what: &str, expected: &str, found: &mut Found) {
+fn wrong(node: &Node, what: &str, expected: &str, found: &mut Problems) {
     let message = format!("{what} must be {expected}");
     found.push(Diagnostic::error(node.at.clone(), message).label(format!("this is {}", node.name())));
 }
 
-fn read_version(top: &Node, forked: bool, found: &mut Found) {
+fn read_version(top: &Node, forked: bool, found: &mut Problems) {
     let Some(node) = top.get("schema_version") else {
         if forked {
             let message = "this manifest has no `schema_version`";
@@ -135,7 +135,7 @@ fn read_version(top: &Node, forked: bool, found: &mut Found) {
 }
 
 /// The ids that a manifest lists. Where only a file is named, its name has the id.
-fn read_listed(node: &Node, found: &mut Found) -> Option<Vec<Said<String>>> {
+fn read_listed(node: &Node, found: &mut Problems) -> Option<Vec<Spanned<String>>> {
     let Some(items) = node.items() else {
         wrong(node, "the list of tasks", "a list", found);
         return None;
@@ -151,13 +151,13 @@ fn read_listed(node: &Node, found: &mut Found) -> Option<Vec<Said<String>>> {
             found.forgive(Diagnostic::warning(at, message).label("an `id` is missing"));
             continue;
         };
-        listed.push(Said { value: text::key(&value), at });
+        listed.push(Spanned { value: text::key(&value), at });
     }
     Some(listed)
 }
 
 impl LayerPlan {
-    pub(super) fn read(document: &str, found: &mut Found) -> LayerPlan {
+    pub(super) fn read(document: &str, found: &mut Problems) -> LayerPlan {
         let mut plan = LayerPlan::default();
         let Some(top) = open(document, found) else { return plan };
         let brownfield =
@@ -174,7 +174,7 @@ impl LayerPlan {
                     for item in items {
                         let Some(id) = item
                             .get("id")
-                            .and_then(|id| Some(Said { value: id.text()?.to_owned(), at: id.at.clone() }))
+                            .and_then(|id| Some(Spanned { value: id.text()?.to_owned(), at: id.at.clone() }))
                         else {
                             wrong(item, "a layer", "an object with an `id`", found);
                             continue;
@@ -184,7 +184,7 @@ impl LayerPlan {
                 }
                 (None, Some(entries)) => {
                     for (id, item) in entries {
-                        let id = Said { value: id.clone(), at: item.name_at.clone() };
+                        let id = Spanned { value: id.clone(), at: item.name_at.clone() };
                         plan.read_layer(id, item, brownfield, &mut own, found);
                     }
                 }
@@ -201,13 +201,13 @@ impl LayerPlan {
 
     fn read_layer(
         &mut self,
-        id: Said<String>,
+        id: Spanned<String>,
         node: &Node,
         brownfield: bool,
-        own: &mut Vec<(String, Vec<Said<String>>)>,
-        found: &mut Found,
+        own: &mut Vec<(String, Vec<Spanned<String>>)>,
+        found: &mut Problems,
     ) {
-        let id = Said { value: text::key(&id.value), at: id.at };
+        let id = Spanned { value: text::key(&id.value), at: id.at };
         let tasks = if node.items().is_some() { Some(node) } else { node.get("tasks") };
         let tasks = tasks.map(|tasks| (tasks, tasks.items()));
         if let Some((tasks, None)) = &tasks {
@@ -224,7 +224,7 @@ impl LayerPlan {
                 own.push((name.clone(), read_needs(list, found)));
             }
             self.tasks
-                .push(Planned { id: Said { value: name, at: place.at.clone() }, layer: id.value.clone() });
+                .push(Planned { id: Spanned { value: name, at: place.at.clone() }, layer: id.value.clone() });
         }
         if let Some(edges) = node.get("dependencies").filter(|edges| edges.entries().is_some()) {
             read_edges(edges, "`dependencies`", own, found);
@@ -237,7 +237,7 @@ impl LayerPlan {
 }
 
 /// An object of tasks with what each waits for.
-fn read_edges(node: &Node, what: &str, into: &mut Vec<(String, Vec<Said<String>>)>, found: &mut Found) {
+fn read_edges(node: &Node, what: &str, into: &mut Vec<(String, Vec<Spanned<String>>)>, found: &mut Problems) {
     let Some(entries) = node.entries() else {
         return wrong(node, what, "an object of tasks with their dependencies", found);
     };
@@ -247,7 +247,7 @@ fn read_edges(node: &Node, what: &str, into: &mut Vec<(String, Vec<Said<String>>
 }
 
 /// The ids a task waits for: a list, or one by itself, or nothing.
-fn read_needs(node: &Node, found: &mut Found) -> Vec<Said<String>> {
+fn read_needs(node: &Node, found: &mut Problems) -> Vec<Spanned<String>> {
     let items = match &node.kind {
         Kind::Null => &[],
         Kind::List(items) => &items[..],
@@ -261,7 +261,7 @@ fn read_needs(node: &Node, found: &mut Found) -> Vec<Said<String>> {
     for item in items {
         match item.text() {
             Some(text) if super::prompt::is_none(text) => {}
-            Some(text) => needs.push(Said { value: text::key(text), at: item.at.clone() }),
+            Some(text) => needs.push(Spanned { value: text::key(text), at: item.at.clone() }),
             None => wrong(item, "a dependency", "the id of a task", found),
         }
     }
@@ -270,11 +270,11 @@ fn read_needs(node: &Node, found: &mut Found) -> Vec<Said<String>> {
 
 /// Both the graph and the task itself may say what it waits for. All of it holds, but who wrote it should know.
 fn report_difference(
-    graph: &[(String, Vec<Said<String>>)],
-    own: &[(String, Vec<Said<String>>)],
-    found: &mut Found,
+    graph: &[(String, Vec<Spanned<String>>)],
+    own: &[(String, Vec<Spanned<String>>)],
+    found: &mut Problems,
 ) {
-    let collect = |lists: &[(String, Vec<Said<String>>)]| {
+    let collect = |lists: &[(String, Vec<Spanned<String>>)]| {
         let mut sets: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (task, needs) in lists {
             let set = sets.entry(task.to_lowercase()).or_default();

@@ -12,7 +12,7 @@ use crate::plan::{
     TaskId, TaskSpec, Words,
 };
 use crate::system::config::{self, Config};
-use crate::system::kit::found::{Found, cut};
+use crate::system::kit::problems::{Problems, cut};
 use crate::system::kit::text;
 use crate::system::{Folder, Form, Problem, Reading};
 use crate::time::Span;
@@ -78,12 +78,12 @@ impl Reader {
 
     /// A warning that is an error if nothing is to be forgiven.
     fn forgive(&mut self, file: &str, diagnostic: Diagnostic) {
-        let mut found = Found::new(self.strict);
+        let mut found = Problems::new(self.strict);
         found.forgive(diagnostic);
         self.keep(file, found);
     }
 
-    fn keep(&mut self, file: &str, found: Found) {
+    fn keep(&mut self, file: &str, found: Problems) {
         for diagnostic in found.finish() {
             self.push(file, diagnostic);
         }
@@ -105,7 +105,7 @@ impl Reader {
         folder: &Folder,
         file: &str,
         without: &str,
-        read: impl FnOnce(&str, &mut Found) -> T,
+        read: impl FnOnce(&str, &mut Problems) -> T,
     ) -> T {
         let Some(bytes) = folder.files.get(file) else {
             self.texts.insert(file.to_owned(), String::new());
@@ -114,7 +114,7 @@ impl Reader {
             return T::default();
         };
         let Some(text) = self.decode(file, bytes) else { return T::default() };
-        let mut found = Found::new(self.strict);
+        let mut found = Problems::new(self.strict);
         let value = read(&text, &mut found);
         self.keep(file, found);
         value
@@ -156,7 +156,7 @@ impl Reader {
 
     fn task(&mut self, file: &str, layer: &str, bytes: &[u8]) -> Option<Task> {
         let text = self.decode(file, bytes)?;
-        let mut found = Found::new(self.strict);
+        let mut found = Problems::new(self.strict);
         let task = task::read(file, layer, &text, &mut found);
         self.keep(file, found);
         if let Err(reason) = GroupId::new(layer) {

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::{Argv, Check, RepoPath};
 use crate::system::config;
 use crate::system::kit::commands::{PROGRAMS, looks_like_a_command, removes_git};
-use crate::system::kit::found::{Found, Said};
+use crate::system::kit::problems::{Problems, Spanned};
 use crate::system::kit::text;
 
 /// What one step comes to.
@@ -37,7 +37,7 @@ enum Kind {
 pub(super) const LONGEST: usize = 32 << 10;
 
 /// Take one step apart. Nothing comes out only where an error says why.
-pub(super) fn read(said: &Said<&str>, found: &mut Found) -> Vec<Step> {
+pub(super) fn read(said: &Spanned<&str>, found: &mut Problems) -> Vec<Step> {
     if said.value.len() > LONGEST {
         let message = format!("this step has {} KiB; {} are read", said.value.len() >> 10, LONGEST >> 10);
         found.push(Diagnostic::error(said.at.clone(), message).label("name a script and run that"));
@@ -86,7 +86,7 @@ fn kind_of(text: &str) -> (Option<Kind>, &str) {
 
 struct Reader<'a, 'f> {
     at: &'a Range<usize>,
-    found: &'f mut Found,
+    found: &'f mut Problems,
 }
 
 impl Reader<'_, '_> {

@@ -8,7 +8,7 @@ use super::steps::{self, Step};
 use super::xml::{self, Element};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::{Export, RepoPath, TaskId};
-use crate::system::kit::found::{Found, Said, cut};
+use crate::system::kit::problems::{Problems, Spanned, cut};
 use crate::system::kit::text;
 use crate::terminal::misleads;
 
@@ -27,13 +27,13 @@ const PLACEHOLDERS: [&str; 7] = [
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     pub(super) file: String,
-    pub(super) id: Said<TaskId>,
+    pub(super) id: Spanned<TaskId>,
     pub(super) name: String,
     /// The folder it lies in.
     pub(super) layer: String,
     pub(super) priority: Option<u32>,
     pub(super) cwd: Option<RepoPath>,
-    pub(super) files: Vec<Said<RepoPath>>,
+    pub(super) files: Vec<Spanned<RepoPath>>,
     pub(super) steps: Vec<Step>,
     pub(super) exports: Vec<Export>,
     pub(super) prompt: String,
@@ -62,7 +62,7 @@ fn id_length(text: &str) -> Option<usize> {
 }
 
 /// Read a task file that lies in the folder `layer`. Without a task, an error says why.
-pub(super) fn read(file: &str, layer: &str, text: &str, found: &mut Found) -> Option<Task> {
+pub(super) fn read(file: &str, layer: &str, text: &str, found: &mut Problems) -> Option<Task> {
     if text.trim().is_empty() {
         let message = "this file is empty";
         found.push(Diagnostic::error(0..0, message).label("a task file holds one `<task>…</task>`"));
@@ -102,15 +102,15 @@ pub(super) fn read(file: &str, layer: &str, text: &str, found: &mut Found) -> Op
 }
 
 /// The text of an element on one line, if there is any.
-pub(super) fn line(parent: &Element, name: &str) -> Option<Said<String>> {
+pub(super) fn line(parent: &Element, name: &str) -> Option<Spanned<String>> {
     let element = parent.child(name)?;
     let plain = |word: &str| word.chars().filter(|c| !misleads(*c)).collect();
     let words: Vec<String> = element.text.split_whitespace().map(plain).collect();
     let value = words.join(" ").trim().to_owned();
-    (!value.is_empty()).then(|| Said { value, at: element.text_at.clone() })
+    (!value.is_empty()).then(|| Spanned { value, at: element.text_at.clone() })
 }
 
-fn missing(parent: &Element, name: &str, found: &mut Found) {
+fn missing(parent: &Element, name: &str, found: &mut Problems) {
     let message = match parent.child(name) {
         Some(_) => format!("`<{name}>` is empty"),
         None => format!("`<{name}>` is missing"),
@@ -119,7 +119,7 @@ fn missing(parent: &Element, name: &str, found: &mut Found) {
     found.push(Diagnostic::error(at, message).label(format!("a task needs its `{name}`")));
 }
 
-fn read_id(file: &str, meta: &Element, found: &mut Found) -> Option<Said<TaskId>> {
+fn read_id(file: &str, meta: &Element, found: &mut Problems) -> Option<Spanned<TaskId>> {
     let Some(said) = line(meta, "id") else {
         missing(meta, "id", found);
         return None;
@@ -133,7 +133,7 @@ fn read_id(file: &str, meta: &Element, found: &mut Found) -> Option<Said<TaskId>
         return None;
     };
     match id_in_name(file) {
-        Some(named) if named.eq_ignore_ascii_case(&value) => Some(Said { value: id, at: said.at }),
+        Some(named) if named.eq_ignore_ascii_case(&value) => Some(Spanned { value: id, at: said.at }),
         named => {
             let message = format!("this task is `{value}`, but its file is `{file}`");
             let label = match named {
@@ -146,7 +146,7 @@ fn read_id(file: &str, meta: &Element, found: &mut Found) -> Option<Said<TaskId>
     }
 }
 
-fn read_layer(file: &str, layer: &str, meta: &Element, found: &mut Found) {
+fn read_layer(file: &str, layer: &str, meta: &Element, found: &mut Problems) {
     let Some(said) = line(meta, "layer") else { return missing(meta, "layer", found) };
     if text::key(&said.value) != layer {
         let message = format!("this task names layer `{}`, but its file is `{file}`", cut(&said.value));
@@ -154,7 +154,7 @@ fn read_layer(file: &str, layer: &str, meta: &Element, found: &mut Found) {
     }
 }
 
-fn read_priority(meta: &Element, found: &mut Found) -> Option<u32> {
+fn read_priority(meta: &Element, found: &mut Problems) -> Option<u32> {
     let said = line(meta, "priority")?;
     match text::key(&said.value).parse::<u32>() {
         Ok(number @ 1..=99) => Some(number),
@@ -168,7 +168,7 @@ fn read_priority(meta: &Element, found: &mut Found) -> Option<u32> {
     }
 }
 
-fn read_cwd(meta: &Element, found: &mut Found) -> Option<RepoPath> {
+fn read_cwd(meta: &Element, found: &mut Problems) -> Option<RepoPath> {
     let said = line(meta, "cwd")?;
     if matches!(said.value.as_str(), "." | "./") {
         return None;
@@ -176,7 +176,7 @@ fn read_cwd(meta: &Element, found: &mut Found) -> Option<RepoPath> {
     path(&said, "the folder of the commands", found)
 }
 
-fn path(said: &Said<String>, what: &str, found: &mut Found) -> Option<RepoPath> {
+fn path(said: &Spanned<String>, what: &str, found: &mut Problems) -> Option<RepoPath> {
     match RepoPath::new(said.value.trim_end_matches('/')) {
         Ok(path) => Some(path),
         Err(reason) => {
@@ -188,9 +188,9 @@ fn path(said: &Said<String>, what: &str, found: &mut Found) -> Option<RepoPath> 
     }
 }
 
-fn read_files(root: &Element, found: &mut Found) -> Vec<Said<RepoPath>> {
+fn read_files(root: &Element, found: &mut Problems) -> Vec<Spanned<RepoPath>> {
     let Some(section) = root.child("files-to-create") else { return Vec::new() };
-    let mut files: Vec<Said<RepoPath>> = Vec::new();
+    let mut files: Vec<Spanned<RepoPath>> = Vec::new();
     let mut seen = HashSet::new();
     stray(section, found);
     for element in section.all("file") {
@@ -207,17 +207,17 @@ fn read_files(root: &Element, found: &mut Found) -> Vec<Said<RepoPath>> {
             found.push(Diagnostic::warning(element.text_at.clone(), message).label(label));
         }
         let value = bare[..remark.unwrap_or(bare.len())].trim().to_owned();
-        let said = Said { value, at: element.text_at.clone() };
+        let said = Spanned { value, at: element.text_at.clone() };
         if let Some(path) = path(&said, "a file of this task", found)
             && seen.insert(path.clone())
         {
-            files.push(Said { value: path, at: said.at });
+            files.push(Spanned { value: path, at: said.at });
         }
     }
     files
 }
 
-fn read_steps(root: &Element, found: &mut Found) -> Vec<Step> {
+fn read_steps(root: &Element, found: &mut Problems) -> Vec<Step> {
     let Some(section) = root.child("verification") else {
         missing(root, "verification", found);
         return Vec::new();
@@ -227,7 +227,7 @@ fn read_steps(root: &Element, found: &mut Found) -> Vec<Step> {
     let mut any = false;
     for element in section.all("step") {
         any = true;
-        let said = Said { value: element.text.as_str(), at: element.text_at.clone() };
+        let said = Spanned { value: element.text.as_str(), at: element.text_at.clone() };
         steps.extend(steps::read(&said, found));
     }
     if !any {
@@ -238,7 +238,7 @@ fn read_steps(root: &Element, found: &mut Found) -> Vec<Step> {
     steps
 }
 
-fn read_exports(root: &Element, found: &mut Found) -> Vec<Export> {
+fn read_exports(root: &Element, found: &mut Problems) -> Vec<Export> {
     let Some(section) = root.child("exports") else { return Vec::new() };
     let value = |element: &Element, name: &str| {
         element.attribute(name).map(|said| text::key(&said.value)).unwrap_or_default()
@@ -289,7 +289,7 @@ fn read_exports(root: &Element, found: &mut Found) -> Vec<Export> {
 }
 
 /// Text that should have been in an element of its own, where it cannot be used.
-fn stray(section: &Element, found: &mut Found) {
+fn stray(section: &Element, found: &mut Problems) {
     if !is_none(&section.text) {
         let known = xml::known_in(&section.name).and_then(|known| known.first()).copied().unwrap_or_default();
         let message = format!("this text in `<{}>` is not inside a `<{known}>`", section.name);
@@ -298,7 +298,7 @@ fn stray(section: &Element, found: &mut Found) {
 }
 
 /// An element nobody knows is left out in silence, unless it seems to be one that somebody misspelt.
-fn warn_of_typos(root: &Element, found: &mut Found) {
+fn warn_of_typos(root: &Element, found: &mut Problems) {
     for parent in std::iter::once(root).chain(&root.children) {
         let Some(known) = xml::known_in(&parent.name) else { continue };
         let single = matches!(parent.name.as_str(), "task" | "meta");
@@ -320,7 +320,7 @@ fn warn_of_typos(root: &Element, found: &mut Found) {
 }
 
 /// A name in braces that a template left behind is nobody's text. Braces in code are.
-fn refuse_placeholders(root: &Element, text: &str, found: &mut Found) {
+fn refuse_placeholders(root: &Element, text: &str, found: &mut Problems) {
     let mut open = vec![root];
     while let Some(element) = open.pop() {
         open.extend(&element.children);

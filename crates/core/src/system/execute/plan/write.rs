@@ -11,7 +11,7 @@ use super::steps::{self, Step};
 use super::task::{self, is_id};
 use super::xml::dedent;
 use crate::plan::{Argv, Check, Export, Group, GroupId, Plan, RepoPath, TaskId, TaskSpec};
-use crate::system::kit::found::{Found, Said, cut};
+use crate::system::kit::problems::{Problems, Spanned, cut};
 
 /// The plan with the names that this system asks for, and its texts as its files have them. Tasks and groups stay in
 /// their order; where one waits for another of a later group, which is not known here, all are in one.
@@ -245,8 +245,8 @@ fn step(check: &Check, cwd: Option<&RepoPath>) -> String {
 }
 
 fn reads_as(step: &str, meant: &Step) -> bool {
-    let said = Said { value: step, at: 0..step.len() };
-    steps::read(&said, &mut Found::new(false))[..] == [meant.clone()]
+    let said = Spanned { value: step, at: 0..step.len() };
+    steps::read(&said, &mut Problems::new(false))[..] == [meant.clone()]
 }
 
 /// In backticks, with more of them around it than are in it.

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
-use crate::system::kit::found::{Found, Said};
+use crate::system::kit::problems::{Problems, Spanned};
 
 /// An element with what it holds: elements, or text, or both where somebody forgot to wrap the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) struct Element {
     pub(super) name: String,
     /// Its opening tag.
     pub(super) at: Range<usize>,
-    pub(super) attributes: Vec<(String, Said<String>)>,
+    pub(super) attributes: Vec<(String, Spanned<String>)>,
     pub(super) children: Vec<Element>,
     pub(super) text: String,
     /// What is inside, without the space around it.
@@ -108,7 +108,7 @@ pub(super) fn known_in(container: &str) -> Option<&'static [&'static str]> {
 }
 
 /// The one `<task>` of a file. Where there is none to go by, the problems say why.
-pub(super) fn read(text: &str, found: &mut Found) -> Option<Element> {
+pub(super) fn read(text: &str, found: &mut Problems) -> Option<Element> {
     let mut scan = Scan { text, at: 0, found };
     let root = scan.find_root()?;
     let element = scan.container(root, &[]).ok()?;
@@ -125,7 +125,7 @@ impl Element {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    pub(super) fn attribute(&self, name: &str) -> Option<&Said<String>> {
+    pub(super) fn attribute(&self, name: &str) -> Option<&Spanned<String>> {
         self.attributes.iter().find(|(key, _)| key == name).map(|(_, said)| said)
     }
 
@@ -164,7 +164,7 @@ struct Tag {
 struct Scan<'t, 'f> {
     text: &'t str,
     at: usize,
-    found: &'f mut Found,
+    found: &'f mut Problems,
 }
 
 impl<'t> Scan<'t, '_> {
@@ -524,7 +524,7 @@ impl<'t> Scan<'t, '_> {
         if element.attributes.iter().any(|(known, _)| *known == key) {
             self.found.repair(name, format!("`{key}` appears twice"), "the first is used");
         } else {
-            element.attributes.push((key, Said { value, at: inside }));
+            element.attributes.push((key, Spanned { value, at: inside }));
         }
         Some(end)
     }

@@ -1,11 +1,11 @@
 //! `execute-state.json`: written from the journal, read from anybody, and what an edit of it means.
 //!
-//! `file` is its shape and `words` its statuses. `write` makes one from a run, `read` takes anybody's, `hear` tells what
+//! `file` is its shape and `words` its statuses. `write` makes one from a run, `read` takes anybody's, `edits` says what
 //! somebody changed in one of ours, `derived` what of it cannot be changed so. `known` says which fields have a meaning here; the others are carried along.
 
 mod derived;
+mod edits;
 mod file;
-mod hear;
 mod known;
 mod read;
 mod rename;
@@ -17,14 +17,14 @@ mod words;
 mod write;
 
 pub use crate::system::edit::{Edit, What};
-pub use crate::system::kept::{Place, Workplace};
 pub use crate::system::kit::projection::{Map, Time};
 pub use crate::system::kit::status::TaskStatus;
+pub use crate::system::state_files::{Place, Workplace};
+pub use edits::{commands, edits, overruled};
 pub use file::{
     CommitEntry, ContextEntry, ErrorEntry, FeedbackEntry, Layer, Metrics, Options, QueueEntry, StateFile,
     TaskEntry, WorktreeEntry,
 };
-pub use hear::{commands, edits, overruled};
 pub use known::FILE;
 pub use read::{Context as ForeignContext, ForeignState, ForeignTask, Reading, read};
 #[cfg(feature = "schema")]

@@ -10,7 +10,7 @@ use super::known;
 use super::words::{ContextStatus, RunWord, TaskStatus};
 use crate::diagnostic::Diagnostic;
 use crate::plan::TaskId;
-use crate::run::{PastCommit, PastError, PastFeedback};
+use crate::run::{ImportedCommit, ImportedError, ImportedFeedback};
 use crate::system::kit::fields::{Fields, Reader, get};
 use crate::system::kit::foreign::{self, Understood};
 use crate::system::kit::json::{Kind, Node};
@@ -78,9 +78,9 @@ pub struct ForeignTask {
     pub started_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
     pub merged_at: Option<Timestamp>,
-    pub commits: Vec<PastCommit>,
-    pub errors: Vec<PastError>,
-    pub feedback: Vec<PastFeedback>,
+    pub commits: Vec<ImportedCommit>,
+    pub errors: Vec<ImportedError>,
+    pub feedback: Vec<ImportedFeedback>,
     /// Where it stands in the text.
     pub at: Range<usize>,
 }
@@ -278,7 +278,7 @@ impl Reader {
     }
 
     /// Objects, or lines such as `abc1234: [L1-001] Add it`.
-    fn commits(&mut self, fields: Fields) -> Vec<PastCommit> {
+    fn commits(&mut self, fields: Fields) -> Vec<ImportedCommit> {
         let mut commits = Vec::new();
         for node in self.list(fields, "commits") {
             match &node.kind {
@@ -287,11 +287,11 @@ impl Reader {
                         Some((hash, subject)) => (hash, subject.trim()),
                         None => (line.as_str(), ""),
                     };
-                    commits.push(PastCommit {
+                    commits.push(ImportedCommit {
                         hash: hash.trim().to_owned(),
                         subject: subject.to_owned(),
                         attempt: 1,
-                        ..PastCommit::default()
+                        ..ImportedCommit::default()
                     });
                 }
                 Kind::Object(fields) => {
@@ -302,7 +302,7 @@ impl Reader {
                     };
                     let attempt = self.count(fields, "attempt").unwrap_or(1);
                     let kind = self.words(fields, "type");
-                    commits.push(PastCommit {
+                    commits.push(ImportedCommit {
                         hash,
                         subject: self.words(fields, "message").unwrap_or_default(),
                         attempt,
@@ -317,14 +317,18 @@ impl Reader {
         commits
     }
 
-    fn errors(&mut self, fields: Fields) -> Vec<PastError> {
+    fn errors(&mut self, fields: Fields) -> Vec<ImportedError> {
         let mut errors = Vec::new();
         for node in self.list(fields, "errors") {
             match &node.kind {
                 Kind::Text(message) => {
-                    errors.push(PastError { attempt: 1, message: message.clone(), ..PastError::default() });
+                    errors.push(ImportedError {
+                        attempt: 1,
+                        message: message.clone(),
+                        ..ImportedError::default()
+                    });
                 }
-                Kind::Object(fields) => errors.push(PastError {
+                Kind::Object(fields) => errors.push(ImportedError {
                     attempt: self.count(fields, "attempt").unwrap_or(1),
                     kind: self.words(fields, "type").unwrap_or_default(),
                     step: self.words(fields, "step").unwrap_or_default(),
@@ -338,12 +342,12 @@ impl Reader {
         errors
     }
 
-    fn feedback(&mut self, fields: Fields) -> Vec<PastFeedback> {
+    fn feedback(&mut self, fields: Fields) -> Vec<ImportedFeedback> {
         let mut told = Vec::new();
         for node in self.list(fields, "retry_feedback") {
             match &node.kind {
-                Kind::Text(text) => told.push(PastFeedback { attempt: 2, feedback: text.clone() }),
-                Kind::Object(fields) => told.push(PastFeedback {
+                Kind::Text(text) => told.push(ImportedFeedback { attempt: 2, feedback: text.clone() }),
+                Kind::Object(fields) => told.push(ImportedFeedback {
                     attempt: self.count(fields, "attempt").unwrap_or(2),
                     feedback: self.words(fields, "feedback").unwrap_or_default(),
                 }),

@@ -15,8 +15,8 @@ use super::words::{
 use crate::chronicle::{Chronicle, Commit, Failure, Refused, Story};
 use crate::plan::TaskId;
 use crate::run::{Counts, Run, Selection, State, Status, StopReason, Task};
-use crate::system::kept::{Place, Workplace};
 use crate::system::kit::projection;
+use crate::system::state_files::{Place, Workplace};
 use crate::time::Timestamp;
 use crate::view::{GroupStatus, group_status};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::history::{LastWord, Place as InTarget, Recorded, StandIn, Target, name_of};
 use crate::plan::{Oid, Settings, TaskId, TaskSpec};
-use crate::run::{Past, PastCommit, Proof, Status, Work};
+use crate::run::{ImportedCommit, ImportedTask, Proof, Status, Work};
 use crate::system::execute::state::{FILE, ForeignState, ForeignTask, TaskStatus};
 use crate::system::kit::takeover::{
     self, Belief, Branch, Evidence, Legacy, Place, Questions, Refused, Takeover, Tip, Worktree,
@@ -86,18 +86,18 @@ fn is_verified(status: TaskStatus) -> bool {
 
 /// What is judged of a task, before it is said of which.
 struct Judged {
-    past: Option<Past>,
+    past: Option<ImportedTask>,
     why: String,
     corrected: bool,
     worktree: Option<String>,
 }
 
 impl Judged {
-    fn as_claimed(past: Past, why: impl Into<String>) -> Judged {
+    fn as_claimed(past: ImportedTask, why: impl Into<String>) -> Judged {
         Judged { past: Some(past), why: why.into(), corrected: false, worktree: None }
     }
 
-    fn corrected(past: Past, why: impl Into<String>) -> Judged {
+    fn corrected(past: ImportedTask, why: impl Into<String>) -> Judged {
         Judged { corrected: true, ..Judged::as_claimed(past, why) }
     }
 
@@ -173,7 +173,7 @@ impl Judge<'_> {
         if self.state.no_commits && task.commits.is_empty() {
             let past = past(task, Status::Completed, spent_before(task));
             let why = "it was done without commits, so only the state file says so";
-            return Judged::as_claimed(Past { proof: Some(Proof::Reported), ..past }, why);
+            return Judged::as_claimed(ImportedTask { proof: Some(Proof::Reported), ..past }, why);
         }
         // Whether it failed or was lost, it has to be done again, under the same number.
         Judged::corrected(past(task, Status::Pending, spent_before(task)), doubt)
@@ -367,17 +367,21 @@ fn goes_on(task: &ForeignTask, left: &Remains) -> Judged {
         (false, false) => "its worktree exists: the same attempt continues in it".to_owned(),
     };
     let past = past(task, Status::Pending, spent_before(task));
-    let past = Past { base: Some(left.base.clone()), work, recheck, ..past };
+    let past = ImportedTask { base: Some(left.base.clone()), work, recheck, ..past };
     let corrected = task.status == TaskStatus::Pending;
     Judged { worktree: left.path(), corrected, ..Judged::as_claimed(past, why) }
 }
 
-fn landing(task: &ForeignTask, commit: &Oid) -> Past {
+fn landing(task: &ForeignTask, commit: &Oid) -> ImportedTask {
     let mut past = past(task, Status::Completed, spent_before(task));
     if past.commits.is_empty() {
-        past.commits.push(PastCommit { hash: commit.to_string(), attempt: 1, ..PastCommit::default() });
+        past.commits.push(ImportedCommit {
+            hash: commit.to_string(),
+            attempt: 1,
+            ..ImportedCommit::default()
+        });
     }
-    Past { proof: Some(takeover::landed(commit)), ..past }
+    ImportedTask { proof: Some(takeover::landed(commit)), ..past }
 }
 
 /// The attempts before the one that is, or was, under way.
@@ -385,8 +389,8 @@ fn spent_before(task: &ForeignTask) -> u32 {
     task.attempts.saturating_sub(1)
 }
 
-fn past(task: &ForeignTask, status: Status, spent: u32) -> Past {
-    Past {
+fn past(task: &ForeignTask, status: Status, spent: u32) -> ImportedTask {
+    ImportedTask {
         spent,
         started_at: task.started_at,
         completed_at: task.completed_at,
@@ -394,7 +398,7 @@ fn past(task: &ForeignTask, status: Status, spent: u32) -> Past {
         commits: task.commits.clone(),
         errors: task.errors.clone(),
         feedback: task.feedback.clone(),
-        ..Past::plain(status)
+        ..ImportedTask::plain(status)
     }
 }
 

@@ -38,7 +38,7 @@ fn evidence(subjects: &[&str], back: &[(u64, u64)]) -> Evidence {
 }
 
 fn told(status: TaskStatus, attempts: u32, commits: &[u64]) -> ForeignTask {
-    let commit = |n: &u64| PastCommit { hash: oid(*n).to_string(), ..PastCommit::default() };
+    let commit = |n: &u64| ImportedCommit { hash: oid(*n).to_string(), ..ImportedCommit::default() };
     ForeignTask { status, attempts, commits: commits.iter().map(commit).collect(), ..ForeignTask::unknown() }
 }
 

@@ -5,16 +5,16 @@
 //! that nobody wrote, `settle` brings a file and a run together.
 
 mod parse;
+mod reconcile;
 mod section;
-mod settle;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use crate::system::kit::entries::{appended, text};
 pub use parse::{Outcome, Parsed, parse};
+pub use reconcile::{Reconciled, added, reconcile};
 pub use section::Section;
-pub use settle::{Settled, added, settle};
 
 /// The name of the file, also in the journal of events.
 pub const FILE: &str = "journal.md";

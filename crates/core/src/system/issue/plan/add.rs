@@ -6,8 +6,8 @@ use crate::run::Refusal;
 use crate::system::Folder;
 use crate::system::addition::{Addition, refused};
 use crate::system::kit::checklist::{self, Checklist, Kind};
-use crate::system::kit::found::Found;
 use crate::system::kit::outline::end_of;
+use crate::system::kit::problems::Problems;
 use crate::system::kit::text;
 
 /// The list's name and its bytes with the task in it, or `None` if just this task is in it already.
@@ -24,7 +24,7 @@ pub fn add(folder: &Folder, task: &Addition) -> Result<Option<(String, Vec<u8>)>
     }
     let text = text::decode(bytes).text;
     let list = checklist::scan(&text);
-    let outline = Outline::of(&list, &text, &mut Found::new(false));
+    let outline = Outline::of(&list, &text, &mut Problems::new(false));
     let known = outline.nodes.iter().position(|node| node.id.folded() == task.id.folded());
     let (beside, end) = match known {
         Some(own) => (own, end_of(&list, &outline, own)),

@@ -5,10 +5,10 @@ use std::ops::Range;
 use crate::diagnostic::Diagnostic;
 use crate::system::kit::checklist::{Checklist, Kind, shift};
 use crate::system::kit::commands::looks_like_a_command;
-use crate::system::kit::found::{Found, Said, cut};
 use crate::system::kit::outline::fields::{Field, behind_box, field};
 use crate::system::kit::outline::word::{is_none, reference};
 use crate::system::kit::outline::{Node, Word, joined};
+use crate::system::kit::problems::{Problems, Spanned, cut};
 use crate::system::kit::text::key;
 
 /// The lines of one task, taken apart. Places are bytes of the list.
@@ -26,10 +26,10 @@ pub(super) struct Details {
     /// References to other tasks.
     pub(super) needs: Vec<Range<usize>>,
     /// Bullets that begin with a command.
-    pub(super) commands: Vec<Said<String>>,
+    pub(super) commands: Vec<Spanned<String>>,
 }
 
-pub(super) fn read(list: &Checklist, text: &str, node: &Node, found: &mut Found) -> Details {
+pub(super) fn read(list: &Checklist, text: &str, node: &Node, found: &mut Problems) -> Details {
     let mut details = Details::default();
     let mut body: Vec<(usize, String)> = Vec::new();
     details
@@ -54,7 +54,9 @@ pub(super) fn read(list: &Checklist, text: &str, node: &Node, found: &mut Found)
                 }
                 if line.kind == Kind::Bullet {
                     let command = command(said).map(|command| (command, line.text.clone()));
-                    details.commands.extend(command.map(|(value, at)| Said { value: value.to_owned(), at }));
+                    details
+                        .commands
+                        .extend(command.map(|(value, at)| Spanned { value: value.to_owned(), at }));
                 }
                 body.push((line.indent, text[line.at.clone()].trim().to_owned()));
             }
@@ -81,7 +83,7 @@ impl Details {
         commands: Vec::new(),
     };
 
-    fn take(&mut self, field: Field, at: Range<usize>, text: &str, found: &mut Found) {
+    fn take(&mut self, field: Field, at: Range<usize>, text: &str, found: &mut Problems) {
         let at = if field == Field::Status { behind_box(text, at) } else { at };
         let value = &text[at.clone()];
         let said = || Some(value.to_owned()).filter(|value| !is_none(value));

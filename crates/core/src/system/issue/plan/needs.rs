@@ -8,8 +8,8 @@ use super::{Node, Outline, Role};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::TaskSpec;
 use crate::system::kit::checklist;
-use crate::system::kit::found::{Found, cut};
 use crate::system::kit::outline::word::is_none;
+use crate::system::kit::problems::{Problems, cut};
 
 /// Dependencies that a plan may name by way of parents; one that has more wants to be slow.
 const EDGES: usize = 100_000;
@@ -19,7 +19,7 @@ pub(super) struct Needs<'a, 'f> {
     pub(super) outline: &'a Outline,
     /// The boxes of the tasks, by their positions.
     pub(super) nodes: &'a [usize],
-    pub(super) found: &'f mut Found,
+    pub(super) found: &'f mut Problems,
 }
 
 impl Needs<'_, '_> {

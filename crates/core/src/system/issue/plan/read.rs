@@ -22,8 +22,8 @@ use crate::system::issue::state;
 use crate::system::issue::takeover::Left;
 use crate::system::kit::checklist::{self, Checklist, Kind};
 use crate::system::kit::commands::removes_git;
-use crate::system::kit::found::{Found, cut};
 use crate::system::kit::outline::word::is_none;
+use crate::system::kit::problems::{Problems, cut};
 use crate::system::kit::takeover::{LeftFiles, Legacy};
 use crate::system::kit::text;
 use crate::system::{Before, Folder, Form, Given, Problem, ReadPlan, Reading};
@@ -96,7 +96,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
     let list = reader.list(folder);
     let source = reader.texts.get_mut(list).map(std::mem::take).unwrap_or_default();
     let checklist = checklist::scan(&source);
-    let mut found = Found::new(given.strict);
+    let mut found = Problems::new(given.strict);
     let outline = Outline::of(&checklist, &source, &mut found);
     outline.problems(&checklist).into_iter().for_each(|problem| found.push(problem.clone()));
     let mut requirements = reader.requirements(folder, list);
@@ -154,7 +154,7 @@ impl Reader<'_> {
         self.problems.push(Problem { file: file.to_owned(), diagnostic });
     }
 
-    fn keep(&mut self, file: &str, found: Found) {
+    fn keep(&mut self, file: &str, found: Problems) {
         found.finish().into_iter().for_each(|diagnostic| self.push(file, diagnostic));
     }
 
@@ -193,7 +193,7 @@ impl Reader<'_> {
             requirements = Requirements::read(self.decode(REQUIREMENTS, bytes));
         } else if list == LISTS[0] {
             let diagnostic = Diagnostic::warning(0..0, format!("`{REQUIREMENTS}` does not exist"));
-            let mut found = Found::new(self.given.strict);
+            let mut found = Problems::new(self.given.strict);
             found.forgive(diagnostic.label("the requirements that tasks refer to are unknown"));
             self.keep(REQUIREMENTS, found);
         }
@@ -204,7 +204,7 @@ impl Reader<'_> {
     }
 
     /// Which issue this is, by the folder's name and the first heading that names one.
-    fn issue(&mut self, list: &Checklist, source: &str, file: &str, found: &mut Found) -> Issue {
+    fn issue(&mut self, list: &Checklist, source: &str, file: &str, found: &mut Problems) -> Issue {
         let (number, slug) =
             name::number_of(self.given.name).map_or((None, None), |(n, slug)| (Some(n), slug));
         let stem = if number.is_some() { slug } else { Some(self.given.name) };
@@ -244,7 +244,7 @@ impl Reader<'_> {
         issue
     }
 
-    fn no_tasks(&self, list: &str, tasks: &[TaskSpec], found: &mut Found) {
+    fn no_tasks(&self, list: &str, tasks: &[TaskSpec], found: &mut Problems) {
         let refused = self.problems.iter().any(|problem| {
             problem.file == list && problem.diagnostic.severity == crate::diagnostic::Severity::Error
         });
@@ -256,7 +256,7 @@ impl Reader<'_> {
     }
 
     /// Work that nothing proves is refused, unless the project says that this is meant.
-    fn no_checks(&self, list: &str, tasks: &[TaskSpec], found: &mut Found) {
+    fn no_checks(&self, list: &str, tasks: &[TaskSpec], found: &mut Problems) {
         let unchecked = tasks.iter().filter(|task| task.checks.is_empty()).count();
         if unchecked == 0 || self.given.config.defaults.checks.is_some() {
             return;
@@ -277,7 +277,7 @@ struct Maker<'a, 'f> {
     issue: &'a Issue,
     requirements: &'f mut Requirements,
     has_requirements: bool,
-    found: &'f mut Found,
+    found: &'f mut Problems,
     retold: &'f mut usize,
     links: usize,
     before: Vec<(TaskId, Before)>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::plan::{TaskId, TaskSpec};
-use crate::run::{Command, Past, Proof, Report, Status};
+use crate::run::{Command, ImportedTask, Proof, Report, Status};
 use crate::system::Before;
 use crate::system::issue::plan::VALIDATION;
 use crate::system::issue::state::{FILE, ForeignState, ForeignTask, TaskWord};
@@ -50,11 +50,11 @@ impl Left<'_> {
     fn belief(&self, spec: &TaskSpec, missing: Option<&String>) -> Belief {
         let (id, told) = (&spec.id, self.state.tasks.get(&spec.id));
         let (ticked, claimed) = (self.is_ticked(id), self.is_claimed(id));
-        let done = |told: Option<&ForeignTask>| Past {
+        let done = |told: Option<&ForeignTask>| ImportedTask {
             proof: Some(Proof::Reported),
             started_at: told.and_then(|told| told.started_at),
             completed_at: told.and_then(|told| told.completed_at),
-            ..Past::plain(Status::Completed)
+            ..ImportedTask::plain(Status::Completed)
         };
         let (past, why) = match missing {
             Some(file) => (None, format!("it is marked done, but {file} does not exist")),

@@ -6,8 +6,8 @@ use crate::run::Refusal;
 use crate::system::Folder;
 use crate::system::addition::{Addition, refused};
 use crate::system::kit::checklist::{self, number};
-use crate::system::kit::found::Found;
 use crate::system::kit::outline::{Outline, end_of};
+use crate::system::kit::problems::Problems;
 use crate::system::kit::text;
 
 /// The list's name and its bytes with the unit in it, or `None` if it is in it already.
@@ -25,7 +25,7 @@ pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(Stri
     }
     let text = text::decode(bytes).text;
     let list = checklist::scan(&text);
-    let outline = Outline::of(&list, &text, &mut Found::new(false));
+    let outline = Outline::of(&list, &text, &mut Problems::new(false));
     let title = task.title.trim();
     if let Some(known) = outline.nodes.iter().find(|node| node.id.folded() == task.id.folded()) {
         return if known.title == title { Ok(None) } else { Err(task.taken()) };

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::system::kit::checklist::{Checklist, Kind};
-use crate::system::kit::found::Said;
 use crate::system::kit::mojibake;
+use crate::system::kit::problems::Spanned;
 use crate::system::kit::text::key;
 
 /// More than this is no drawing that anybody looks at.
@@ -20,7 +20,7 @@ const EDGES: usize = 100_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Drawing {
     /// Every id, by the order in which it is found.
-    pub(super) ids: Vec<Said<String>>,
+    pub(super) ids: Vec<Spanned<String>>,
     /// The first comes before the second, by position in `ids`.
     pub(super) edges: Vec<(usize, usize)>,
     /// Lines that lead from an id to none, or to one from none, and what is no drawing at all.
@@ -73,7 +73,7 @@ pub(super) fn drawn(list: &Checklist, text: &str) -> Drawing {
 struct Row {
     cells: Vec<(usize, char)>,
     /// Ids with the columns they take.
-    ids: Vec<(Range<usize>, Said<String>)>,
+    ids: Vec<(Range<usize>, Spanned<String>)>,
     is_sequence: bool,
     /// Its signs were read wrongly, and stand somewhere in here.
     whole: Option<Range<usize>>,
@@ -140,7 +140,7 @@ impl Row {
 }
 
 /// Words that could be the id of a unit: a few letters and a number, or a number that is not alone.
-fn ids(cells: &[(usize, char)], whole: Option<&Range<usize>>) -> Vec<(Range<usize>, Said<String>)> {
+fn ids(cells: &[(usize, char)], whole: Option<&Range<usize>>) -> Vec<(Range<usize>, Spanned<String>)> {
     let mut found = Vec::new();
     let mut column = 0;
     while column < cells.len() {
@@ -162,7 +162,7 @@ fn ids(cells: &[(usize, char)], whole: Option<&Range<usize>>) -> Vec<(Range<usiz
         if (1..=6).contains(&letters) && rest.starts_with(|c: char| c.is_ascii_digit()) && word.is_ascii() {
             let first = cells[start].0;
             let at = whole.cloned().unwrap_or(first..first + word.len());
-            found.push((start..column, Said { value: word, at }));
+            found.push((start..column, Spanned { value: word, at }));
         }
     }
     found

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::{Domain, Mode};
 use crate::system::kit::checklist::{self, Checklist, Kind, field, shift};
-use crate::system::kit::found::{Found, Said, cut};
+use crate::system::kit::problems::{Problems, Spanned, cut};
 use crate::system::kit::text::key;
 
 /// Characters of each part of a brief: they are asked for with every review, so a part is no essay.
@@ -14,7 +14,7 @@ const LONGEST: usize = 4000;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Brief {
     pub(super) name: Option<String>,
-    pub(super) mode: Option<Said<Mode>>,
+    pub(super) mode: Option<Spanned<Mode>>,
     pub(super) domains: Vec<Domain>,
     pub(super) outcome: String,
     pub(super) done_when: Vec<String>,
@@ -51,7 +51,7 @@ impl Part {
 }
 
 impl Brief {
-    pub(super) fn read(text: &str, found: &mut Found) -> Brief {
+    pub(super) fn read(text: &str, found: &mut Problems) -> Brief {
         let list = checklist::scan(text);
         let mut brief = Brief { name: title(&list, text, found), ..Brief::default() };
         // None: the part has more than is kept, which was told.
@@ -115,12 +115,12 @@ impl Brief {
     }
 
     /// `**Mode:** knowledge` and `**Domain:** research`.
-    fn head(&mut self, text: &str, at: &Range<usize>, found: &mut Found) {
+    fn head(&mut self, text: &str, at: &Range<usize>, found: &mut Problems) {
         let Some((name, value)) = field(&text[at.clone()]) else { return };
         let at = shift(value, at.start);
         let said = &text[at.clone()];
         match name.as_str() {
-            "mode" => self.mode = mode(said, &at, found).map(|value| Said { value, at }),
+            "mode" => self.mode = mode(said, &at, found).map(|value| Spanned { value, at }),
             "domain" | "domains" => self.domains = domains(said, &at, found),
             _ => {}
         }
@@ -128,7 +128,7 @@ impl Brief {
 }
 
 /// What the work is called, by the first heading: `# Export invoices - Tasks`.
-pub(super) fn title(list: &Checklist, text: &str, found: &mut Found) -> Option<String> {
+pub(super) fn title(list: &Checklist, text: &str, found: &mut Problems) -> Option<String> {
     let line = list.lines.iter().find(|line| line.kind == Kind::Heading(1))?;
     let said = &text[line.text.clone()];
     let mut name = said.trim();
@@ -150,7 +150,7 @@ pub(super) fn title(list: &Checklist, text: &str, found: &mut Found) -> Option<S
     Some(name).filter(|name| !name.is_empty())
 }
 
-pub(super) fn mode(said: &str, at: &Range<usize>, found: &mut Found) -> Option<Mode> {
+pub(super) fn mode(said: &str, at: &Range<usize>, found: &mut Problems) -> Option<Mode> {
     let mode = Mode::read(said);
     if placeholder(said) {
         found.push(left(at.clone(), said));
@@ -163,7 +163,7 @@ pub(super) fn mode(said: &str, at: &Range<usize>, found: &mut Found) -> Option<M
 }
 
 /// One, or several that are chained: `research → writing`.
-pub(super) fn domains(said: &str, at: &Range<usize>, found: &mut Found) -> Vec<Domain> {
+pub(super) fn domains(said: &str, at: &Range<usize>, found: &mut Problems) -> Vec<Domain> {
     if placeholder(said) {
         found.push(left(at.clone(), said));
         return Vec::new();

@@ -8,9 +8,9 @@ use super::unit::Unit;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::{Cycle, TaskId};
 use crate::system::kit::checklist::Checklist;
-use crate::system::kit::found::{Found, Said, cut};
 use crate::system::kit::links::{Alone, Named, link_named};
 use crate::system::kit::outline::{Node, Outline, Role};
+use crate::system::kit::problems::{Problems, Spanned, cut};
 
 /// Dependencies that arrows may come to by way of units with others below them.
 const EDGES: usize = 200_000;
@@ -52,7 +52,7 @@ impl<'a> Needs<'a> {
     }
 
     /// What each unit waits for, by position.
-    pub(super) fn link(&self, found: &mut Found) -> Vec<BTreeSet<usize>> {
+    pub(super) fn link(&self, found: &mut Problems) -> Vec<BTreeSet<usize>> {
         let mut needs = self.said(found);
         let (drawn, is_drawn) = self.drawn(found);
         for (position, unit) in self.units.iter().enumerate() {
@@ -97,7 +97,7 @@ impl<'a> Needs<'a> {
     }
 
     /// By their own lines.
-    fn said(&self, found: &mut Found) -> Vec<BTreeSet<usize>> {
+    fn said(&self, found: &mut Problems) -> Vec<BTreeSet<usize>> {
         let is_parent = |node: &&Node| node.role == Role::Parent && !node.dropped;
         let parents = self.outline.nodes.iter().filter(is_parent).map(|node| node.id.folded());
         let stories = parents.filter_map(|id| Some((id.clone(), self.known.get(&id)?.clone())));
@@ -114,7 +114,7 @@ impl<'a> Needs<'a> {
     }
 
     /// By the arrows, and whether a unit is in the drawing at all.
-    fn drawn(&self, found: &mut Found) -> (Vec<BTreeSet<usize>>, Vec<bool>) {
+    fn drawn(&self, found: &mut Problems) -> (Vec<BTreeSet<usize>>, Vec<bool>) {
         let Drawing { ids, edges, loose, too_large, .. } = &self.drawing;
         let mut guesses = GUESSES;
         let places: Vec<&[usize]> = ids.iter().map(|said| self.place(said, &mut guesses, found)).collect();
@@ -153,7 +153,7 @@ impl<'a> Needs<'a> {
     }
 
     /// The units that an id of the drawing stands for.
-    fn place(&self, said: &Said<String>, guesses: &mut usize, found: &mut Found) -> &[usize] {
+    fn place(&self, said: &Spanned<String>, guesses: &mut usize, found: &mut Problems) -> &[usize] {
         let folded = said.value.to_lowercase();
         if self.outline.ambiguous.contains(&folded) {
             let message = format!("`{}` is the id of several units", cut(&said.value));

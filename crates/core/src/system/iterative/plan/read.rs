@@ -18,8 +18,8 @@ use crate::system::iterative::takeover::Left;
 use crate::system::iterative::{context, progress, state};
 use crate::system::kit::boxes;
 use crate::system::kit::checklist::{self, Checklist, Kind, field, shift};
-use crate::system::kit::found::{Found, cut};
 use crate::system::kit::outline::{Node, Outline, Word, status};
+use crate::system::kit::problems::{Problems, cut};
 use crate::system::kit::takeover::{LeftFiles, Legacy};
 use crate::system::kit::text;
 use crate::system::{Before, DoneAgain, Folder, Form, Given, Problem, ReadPlan, Reading};
@@ -83,7 +83,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
     let list = reader.list(folder, &brief);
     let source = reader.texts.get(list).cloned().unwrap_or_default();
     let lines = checklist::scan(&source);
-    let mut found = Found::new(given.strict);
+    let mut found = Problems::new(given.strict);
     let outline = Outline::of(&lines, &source, &mut found);
     outline.problems(&lines).into_iter().for_each(|problem| found.push(problem.clone()));
     let mode = if list == LISTS[0] { Mode::Development } else { Mode::Knowledge };
@@ -179,7 +179,7 @@ impl Reader<'_> {
     }
 
     fn brief(&mut self, folder: &Folder) -> Brief {
-        let mut found = Found::new(self.given.strict);
+        let mut found = Problems::new(self.given.strict);
         let there = BRIEFS.into_iter().find_map(|name| Some((name, folder.files.get(name)?)));
         let Some((name, bytes)) = there else {
             let told = Diagnostic::warning(0..0, format!("`{}` does not exist", BRIEFS[0]));
@@ -241,7 +241,7 @@ impl Reader<'_> {
     }
 
     /// Where code is written and nothing runs it, only the verifier says when something is done.
-    fn unchecked(&self, mode: Mode, tasks: &[TaskSpec], found: &mut Found) {
+    fn unchecked(&self, mode: Mode, tasks: &[TaskSpec], found: &mut Problems) {
         let runs = |check: &Check| matches!(check.run, Argv::Words(_) | Argv::Shell(_));
         let is_checked = |task: &TaskSpec| task.checks.iter().any(runs);
         let is_said = self.given.config.defaults.checks.is_some();
@@ -260,7 +260,7 @@ struct Maker<'a, 'f> {
     text: &'a str,
     list: &'a Checklist,
     outline: &'a Outline,
-    found: &'f mut Found,
+    found: &'f mut Problems,
     mode: Mode,
     /// What the list notes for everybody who works on it.
     notes: String,

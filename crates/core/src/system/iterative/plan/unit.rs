@@ -7,8 +7,8 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::{RepoPath, TaskId};
 use crate::system::kit::checklist::{Checklist, Kind, Line, field, shift};
 use crate::system::kit::files::{files, is_none};
-use crate::system::kit::found::{Found, Said, cut};
 use crate::system::kit::outline::{Node, joined};
+use crate::system::kit::problems::{Problems, Spanned, cut};
 
 /// More iterations than this are no limit.
 const MOST: u32 = 100;
@@ -18,15 +18,15 @@ const MOST: u32 = 100;
 pub(super) struct Unit {
     /// What no field says, as Markdown.
     pub(super) body: String,
-    pub(super) files: Vec<Said<RepoPath>>,
-    pub(super) outputs: Vec<Said<RepoPath>>,
+    pub(super) files: Vec<Spanned<RepoPath>>,
+    pub(super) outputs: Vec<Spanned<RepoPath>>,
     pub(super) criteria: Vec<String>,
     /// Without the tags around it.
     pub(super) signal: Option<String>,
     pub(super) limit: Option<u32>,
     /// None: it has no such line. Empty values say that it waits for nothing.
     pub(super) depends: Option<Vec<Range<usize>>>,
-    pub(super) model: Option<Said<String>>,
+    pub(super) model: Option<Spanned<String>>,
     pub(super) skill: Option<String>,
     pub(super) max_turns: Option<u32>,
 }
@@ -82,7 +82,7 @@ impl Field {
 }
 
 /// The fields of a unit, and what is wrong with them.
-pub(super) fn read(list: &Checklist, text: &str, node: &Node, found: &mut Found) -> Unit {
+pub(super) fn read(list: &Checklist, text: &str, node: &Node, found: &mut Problems) -> Unit {
     let mut reader =
         Reader { text, id: &node.id, found, unit: Unit::default(), said: Vec::new(), open: None };
     let mut body: Vec<(usize, String)> = Vec::new();
@@ -115,7 +115,7 @@ pub(super) fn read(list: &Checklist, text: &str, node: &Node, found: &mut Found)
 struct Reader<'a, 'f> {
     text: &'a str,
     id: &'a TaskId,
-    found: &'f mut Found,
+    found: &'f mut Problems,
     unit: Unit,
     /// Fields that were said.
     said: Vec<Field>,
@@ -198,7 +198,7 @@ impl Reader<'_, '_> {
             Field::MaxTurns => self.unit.max_turns = self.number(field, &at),
             Field::Depends => self.unit.depends.get_or_insert_default().push(at),
             Field::Model if is_none(said) => {}
-            Field::Model => self.unit.model = Some(Said { value: plain(unticked()), at }),
+            Field::Model => self.unit.model = Some(Spanned { value: plain(unticked()), at }),
             Field::Skill => self.unit.skill = Some(plain(unticked())).filter(|skill| !is_none(skill)),
             Field::Status => {}
         }

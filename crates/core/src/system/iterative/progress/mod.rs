@@ -7,8 +7,8 @@
 mod ended;
 mod entry;
 mod head;
+mod reconcile;
 mod same;
-mod settle;
 #[cfg(test)]
 mod tests;
 
@@ -16,8 +16,8 @@ pub use crate::system::NOT_FINISHED;
 pub use crate::system::kit::entries::Section;
 pub use entry::{Entry, entries, parse};
 pub use head::{Head, Kind};
+pub use reconcile::{Reconciled, added, reconcile};
 pub use same::saturation;
-pub use settle::{Settled, added, settle};
 
 use crate::plan::TaskId;
 

@@ -7,7 +7,7 @@ use std::fmt;
 use super::progress::{self, Entry, Kind, NOT_FINISHED};
 use crate::chronicle::same_object;
 use crate::plan::{Oid, TaskId};
-use crate::run::{Past, PastCommit, PastError, PastFeedback, Proof, Status};
+use crate::run::{ImportedCommit, ImportedError, ImportedFeedback, ImportedTask, Proof, Status};
 use crate::time::Timestamp;
 
 /// A unit of the plan, and what is there of it.
@@ -17,7 +17,7 @@ pub struct Unit {
     /// How many iterations it may have.
     pub limit: u32,
     /// Commits that are its work, oldest first.
-    pub commits: Vec<PastCommit>,
+    pub commits: Vec<ImportedCommit>,
     /// The last of them that is part of the target.
     pub landed: Option<Oid>,
     /// Where there is no git: whether what it is to make is there.
@@ -44,7 +44,7 @@ pub struct Believed {
     pub unit: TaskId,
     pub iterations: u32,
     /// What is taken over; `None`: there is nothing to take over.
-    pub past: Option<Past>,
+    pub past: Option<ImportedTask>,
     pub why: String,
 }
 
@@ -177,7 +177,7 @@ fn time(text: &str) -> Option<Timestamp> {
 fn believe(unit: &Unit, logged: &Logged, claim: Option<&Claim>) -> Believed {
     let iterations = logged.iterations();
     let believed =
-        |past: Option<Past>, why: String| Believed { unit: unit.id.clone(), iterations, past, why };
+        |past: Option<ImportedTask>, why: String| Believed { unit: unit.id.clone(), iterations, past, why };
     let before = iterations.saturating_sub(1);
     let claimed_done = claim.is_some_and(|claim| claim.status == Status::Completed);
     // What the log is silent about, it does not deny.
@@ -186,12 +186,15 @@ fn believe(unit: &Unit, logged: &Logged, claim: Option<&Claim>) -> Believed {
         _ if said_done => match (&unit.landed, unit.output) {
             (Some(commit), _) => {
                 let proof = Proof::Landed { commit: commit.clone(), verified: commit.clone() };
-                let past = Past { proof: Some(proof), ..past(unit, logged, Status::Completed, before) };
+                let past =
+                    ImportedTask { proof: Some(proof), ..past(unit, logged, Status::Completed, before) };
                 believed(Some(past), format!("its commit {} is part of the target", commit.short()))
             }
             (None, Some(true)) => {
-                let past =
-                    Past { proof: Some(Proof::Reported), ..past(unit, logged, Status::Completed, before) };
+                let past = ImportedTask {
+                    proof: Some(Proof::Reported),
+                    ..past(unit, logged, Status::Completed, before)
+                };
                 believed(Some(past), "its outputs exist".to_owned())
             }
             (None, Some(false)) => {
@@ -219,14 +222,14 @@ fn believe(unit: &Unit, logged: &Logged, claim: Option<&Claim>) -> Believed {
                 failed(past(unit, logged, Status::Failed, iterations), "iteration", iterations, NOT_FINISHED);
             if !logged.remaining.is_empty() {
                 let feedback = logged.remaining.clone();
-                past.feedback.push(PastFeedback { attempt: iterations + 1, feedback });
+                past.feedback.push(ImportedFeedback { attempt: iterations + 1, feedback });
             }
             believed(Some(past), format!("work remains after iteration {iterations}"))
         }
     }
 }
 
-fn past(unit: &Unit, logged: &Logged, status: Status, spent: u32) -> Past {
+fn past(unit: &Unit, logged: &Logged, status: Status, spent: u32) -> ImportedTask {
     let mut commits = unit.commits.clone();
     for commit in &mut commits {
         let told = logged.commits.iter().find(|(hash, _)| same_object(hash, &commit.hash));
@@ -234,18 +237,24 @@ fn past(unit: &Unit, logged: &Logged, status: Status, spent: u32) -> Past {
             commit.attempt = *number;
         }
     }
-    Past {
+    ImportedTask {
         spent,
         started_at: logged.began,
         completed_at: logged.ended.filter(|_| status == Status::Completed),
         commits,
-        ..Past::plain(status)
+        ..ImportedTask::plain(status)
     }
 }
 
-fn failed(mut past: Past, kind: &str, attempt: u32, message: &str) -> Past {
+fn failed(mut past: ImportedTask, kind: &str, attempt: u32, message: &str) -> ImportedTask {
     let (kind, message) = (kind.to_owned(), message.to_owned());
-    past.errors.push(PastError { attempt, kind, message, at: past.completed_at, ..PastError::default() });
+    past.errors.push(ImportedError {
+        attempt,
+        kind,
+        message,
+        at: past.completed_at,
+        ..ImportedError::default()
+    });
     past
 }
 

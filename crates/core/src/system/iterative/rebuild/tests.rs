@@ -43,7 +43,7 @@ const LOG: &str = "# Progress Log
 ";
 
 fn unit(name: &str, landed: Option<u64>) -> Unit {
-    let hash = |n: u64| PastCommit { hash: oid(n).to_string(), ..PastCommit::default() };
+    let hash = |n: u64| ImportedCommit { hash: oid(n).to_string(), ..ImportedCommit::default() };
     let commits = landed.map(hash).into_iter().collect();
     Unit { id: id(name), limit: 3, commits, landed: landed.map(oid), output: None }
 }
@@ -64,7 +64,7 @@ fn units() -> Vec<Unit> {
     ]
     .map(|(name, landed)| unit(name, landed))
     .into();
-    units[0].commits = vec![PastCommit { hash: "0000000b77".to_owned(), ..PastCommit::default() }];
+    units[0].commits = vec![ImportedCommit { hash: "0000000b77".to_owned(), ..ImportedCommit::default() }];
     units
 }
 

@@ -1,10 +1,10 @@
 //! `state.json`: written from the journal, read from anybody, and what an edit of it means.
 //!
-//! `file` is its shape and `words` its statuses. `write` makes one from a run, `read` takes anybody's, `hear` tells what
+//! `file` is its shape and `words` its statuses. `write` makes one from a run, `read` takes anybody's, `edits` says what
 //! somebody changed in one of ours.
 
+mod edits;
 mod file;
-mod hear;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -12,10 +12,10 @@ mod words;
 mod write;
 
 pub use crate::system::edit::{Edit, What};
+pub use edits::{commands, edits};
 #[cfg(feature = "schema")]
 pub use file::schema;
 pub use file::{FILE, StateFile, UnitEntry};
-pub use hear::{commands, edits};
 pub use read::{ForeignState, ForeignUnit, Reading, read};
 pub use words::{PhaseWord, UnitWord};
 pub use write::{project, text, value};

@@ -10,7 +10,7 @@ use super::file::ROOT;
 use super::words::{PhaseWord, UnitWord, waits};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Mode, TaskId};
-use crate::run::{CommitMade, Past, PastError, Proof, Status};
+use crate::run::{CommitMade, ImportedError, ImportedTask, Proof, Status};
 use crate::system::iterative::rebuild::Claim;
 use crate::system::kit::fields::{Fields, Reader, get};
 use crate::system::kit::foreign::{self, Understood};
@@ -118,7 +118,7 @@ impl ForeignUnit {
 
     /// What a run takes over of it. It is done only with a proof: without one it is to be done, and an iteration that
     /// was under way is done again.
-    pub fn past(&self, proof: Option<Proof>) -> Past {
+    pub fn past(&self, proof: Option<Proof>) -> ImportedTask {
         let (status, spent) = match self.status {
             _ if proof.is_some() => (Status::Completed, self.iterations.saturating_sub(1)),
             UnitWord::Timeout => (Status::Abandoned, self.iterations.max(1)),
@@ -128,15 +128,18 @@ impl ForeignUnit {
             },
         };
         let reason = self.reason.as_ref().filter(|_| status == Status::Abandoned);
-        let error =
-            |message: &String| PastError { attempt: spent, message: message.clone(), ..PastError::default() };
-        Past {
+        let error = |message: &String| ImportedError {
+            attempt: spent,
+            message: message.clone(),
+            ..ImportedError::default()
+        };
+        ImportedTask {
             spent,
             confirmations: self.confirmations,
             proof,
             completed_at: self.completed_at,
             errors: reason.map(error).into_iter().collect(),
-            ..Past::plain(status)
+            ..ImportedTask::plain(status)
         }
     }
 }

@@ -107,7 +107,7 @@ fn titled(text: &str) -> String {
 
 /// What is to be done about a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settled {
+pub struct Reconciled {
     /// Guardrails that the run does not know: to be journaled, then they are known.
     pub heard: Vec<String>,
     /// What is missing in the file, to be put at its end. Nothing else in it changes.
@@ -116,7 +116,7 @@ pub struct Settled {
 
 /// Compare the text of the file, if there is one, with what the run knows. Whoever does what it asks for and asks again
 /// is asked for nothing more.
-pub fn settle(found: Option<&str>, chronicle: &Chronicle) -> Settled {
+pub fn reconcile(found: Option<&str>, chronicle: &Chronicle) -> Reconciled {
     let text = found.unwrap_or_default();
     let cut = cut(text);
     let there: Vec<(String, String)> =
@@ -147,7 +147,7 @@ pub fn settle(found: Option<&str>, chronicle: &Chronicle) -> Settled {
     } else {
         at_end(text, &cut, &missing, "")
     };
-    Settled { heard, append }
+    Reconciled { heard, append }
 }
 
 /// The text without a lesson that a run knows, if it has it. Nothing else in it changes.

@@ -32,8 +32,8 @@ Read before starting any iteration. Append when issues discovered.
   - in every test
 ";
 
-fn settled(found: Option<&str>, bench: &Bench) -> Settled {
-    settle(found, &bench.chronicle)
+fn settled(found: Option<&str>, bench: &Bench) -> Reconciled {
+    reconcile(found, &bench.chronicle)
 }
 
 /// What the file is after all was done that was asked for.
@@ -69,8 +69,8 @@ fn a_file_is_heard_once_and_stays_as_it_is() {
     let mut bench = Bench::small();
     assert_eq!(after(Some(FORMS), &mut bench), FORMS);
     assert_eq!(bench.chronicle.guardrails.len(), 3);
-    assert_eq!(settled(Some(FORMS), &bench), Settled::default());
-    assert_eq!(settled(Some(&FORMS.replace('\n', "\r\n")), &bench), Settled::default());
+    assert_eq!(settled(Some(FORMS), &bench), Reconciled::default());
+    assert_eq!(settled(Some(&FORMS.replace('\n', "\r\n")), &bench), Reconciled::default());
     let again = after(None, &mut bench);
     assert_eq!(parse(&again), parse(FORMS), "a lost file is written again");
     assert!(again.starts_with(HEADER));
@@ -90,7 +90,7 @@ fn what_is_told_elsewhere_is_put_in_and_a_change_is_heard() {
     - **Solution**: No new dependencies. ## Not a heading
     - **Learned**: ann, 2026-01-10T10:01:00Z
     ");
-    assert_eq!(settled(Some(&file), &bench), Settled::default());
+    assert_eq!(settled(Some(&file), &bench), Reconciled::default());
     let edited = file.replace("a schema per test", "one schema per test");
     assert_eq!(settled(Some(&edited), &bench).heard.len(), 1, "what it says now counts");
     assert_eq!(after(Some(&edited), &mut bench), edited, "and nothing is put back");
@@ -101,7 +101,7 @@ fn a_lesson_that_somebody_took_out_stays_out() {
     let mut bench = Bench::small();
     after(Some(FORMS), &mut bench);
     let less = FORMS.split("## Flaky").next().expect("a beginning").to_owned();
-    assert_eq!(settled(Some(&less), &bench), Settled::default());
+    assert_eq!(settled(Some(&less), &bench), Reconciled::default());
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn hundreds_of_lessons_are_all_known() {
     let text: String = (0..450).map(|n| format!("## Lesson {n}\n- **When**: {n}\n\n")).collect();
     let mut bench = Bench::small();
     after(Some(&text), &mut bench);
-    assert_eq!(settled(Some(&text), &bench), Settled::default());
+    assert_eq!(settled(Some(&text), &bench), Reconciled::default());
 }
 
 #[test]
@@ -177,9 +177,9 @@ proptest! {
         }
         let whole = after(Some(&text), &mut bench);
         prop_assert!(whole.starts_with(&text));
-        prop_assert_eq!(settled(Some(&whole), &bench), Settled::default(), "{}", whole);
+        prop_assert_eq!(settled(Some(&whole), &bench), Reconciled::default(), "{}", whole);
         let anew = after(None, &mut bench);
-        prop_assert_eq!(settled(Some(&anew), &bench), Settled::default(), "{}", anew);
+        prop_assert_eq!(settled(Some(&anew), &bench), Reconciled::default(), "{}", anew);
     }
 }
 

@@ -13,7 +13,7 @@ use self::word::reference;
 use crate::diagnostic::Diagnostic;
 use crate::plan::TaskId;
 use crate::system::kit::checklist::{Checklist, Item, Kind, Line, Mark, field, number};
-use crate::system::kit::found::{Found, cut};
+use crate::system::kit::problems::{Problems, cut};
 use crate::system::kit::text::key;
 
 pub(in crate::system) use status::{end_of, joined, status};
@@ -67,7 +67,7 @@ impl Outline {
         std::iter::successors(self.nodes[node].parent, |above| self.nodes[*above].parent)
     }
 
-    pub(in crate::system) fn of(list: &Checklist, text: &str, found: &mut Found) -> Outline {
+    pub(in crate::system) fn of(list: &Checklist, text: &str, found: &mut Problems) -> Outline {
         let mut builder = Builder {
             list,
             text,
@@ -122,7 +122,7 @@ impl Outline {
 struct Builder<'l, 'f> {
     list: &'l Checklist,
     text: &'l str,
-    found: &'f mut Found,
+    found: &'f mut Problems,
     outline: Outline,
     /// Stands in for numbers until every one is known.
     step: TaskId,

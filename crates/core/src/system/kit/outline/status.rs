@@ -4,10 +4,10 @@ use super::fields::{behind_box, status_field};
 use super::word::is_none;
 use super::{Node, Outline, Word};
 use crate::system::kit::checklist::{Checklist, Kind, shift};
-use crate::system::kit::found::Said;
+use crate::system::kit::problems::Spanned;
 
 /// The status that a task gives itself, and where its word stands.
-pub(in crate::system) fn status(list: &Checklist, text: &str, node: &Node) -> Option<Said<Word>> {
+pub(in crate::system) fn status(list: &Checklist, text: &str, node: &Node) -> Option<Spanned<Word>> {
     let lines = list.lines.get(node.details.clone()).unwrap_or_default();
     let mut fields = lines.iter().filter_map(|line| status_field(text, line));
     let value = fields.next_back()?;
@@ -16,7 +16,7 @@ pub(in crate::system) fn status(list: &Checklist, text: &str, node: &Node) -> Op
     let known = Word::read(said);
     let word = known.or_else(|| Some(Word::Pending).filter(|_| !is_none(said)))?;
     let place = known.map_or(0..said.len(), |word| word.place(said));
-    Some(Said { value: word, at: shift(place, at.start) })
+    Some(Spanned { value: word, at: shift(place, at.start) })
 }
 
 /// Where a box ends with all that belongs to it, but for blank lines.

@@ -1,11 +1,11 @@
 //! `.claude/rw-kit.state.json`: written from the journal, read from anybody, and what an edit of it means.
 //!
 //! `file` is its shape and `words` its statuses; `gates` tells which tasks are gates. `write` makes a file from a run and
-//! `log` its last part, `read` takes anybody's, `hear` tells what somebody changed in one of ours.
+//! `log` its last part, `read` takes anybody's, `edits` says what somebody changed in one of ours.
 
+mod edits;
 mod file;
 mod gates;
-mod hear;
 mod log;
 mod read;
 #[cfg(test)]
@@ -16,13 +16,13 @@ mod write;
 use std::collections::HashSet;
 
 pub use crate::system::edit::{Edit, What};
+pub use edits::{commands, edits};
 #[cfg(feature = "schema")]
 pub use file::schema;
 pub use file::{
     Batch, Config, FILE, Progress, ResumePoint, StateFile, StoryEntry, TaskEntry, VERSION, Verification,
 };
 pub use gates::{GATES, PHASES, gate_of, gate_task};
-pub use hear::{commands, edits};
 pub use log::{Level, LogEntry};
 pub use read::{ForeignBatch, ForeignState, ForeignTask, Log, Reading, read};
 pub use words::{BatchWord, GateWord, RunWord, StoryWord, TaskWord};

@@ -14,7 +14,7 @@ use super::log::{self, Level};
 use super::words::{GateSaid, GateWord, RunWord, TaskWord};
 use crate::diagnostic::Diagnostic;
 use crate::plan::TaskId;
-use crate::run::{Past, PastError, Proof, Report, Status};
+use crate::run::{ImportedError, ImportedTask, Proof, Report, Status};
 use crate::system::kit::fields::{Fields, Reader, get};
 use crate::system::kit::foreign::{self, Understood};
 use crate::system::kit::json::{Kind, Node};
@@ -111,7 +111,7 @@ pub struct ForeignTask {
 
 impl ForeignTask {
     /// What a run takes over of it. It is completed only with a proof: without one it is to be done.
-    pub fn past(&self, proof: Option<Proof>) -> Past {
+    pub fn past(&self, proof: Option<Proof>) -> ImportedTask {
         let status = match self.status {
             _ if proof.is_some() => Status::Completed,
             TaskWord::Failed => Status::Failed,
@@ -123,15 +123,18 @@ impl ForeignTask {
         // The versions before the third do not count.
         let least = u32::from(matches!(status, Status::Failed | Status::Abandoned));
         let spent = self.attempts.max(least);
-        let error =
-            |message: &String| PastError { attempt: spent, message: message.clone(), ..PastError::default() };
-        Past {
+        let error = |message: &String| ImportedError {
+            attempt: spent,
+            message: message.clone(),
+            ..ImportedError::default()
+        };
+        ImportedTask {
             spent,
             proof,
             started_at: self.started_at,
             completed_at: self.completed_at,
             errors: self.error.iter().map(error).collect(),
-            ..Past::plain(status)
+            ..ImportedTask::plain(status)
         }
     }
 }

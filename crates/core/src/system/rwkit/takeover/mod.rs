@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::plan::{About, Argv, Settings, TaskId, TaskSpec};
-use crate::run::{Command, Note, Past, Proof, Status};
+use crate::run::{Command, ImportedTask, Note, Proof, Status};
 use crate::system::kit::takeover::{self, Belief, Evidence, Files, Legacy, Questions, Refused, Takeover};
 use crate::system::rwkit::state::{FILE, ForeignState, ForeignTask, TaskWord, gate_of};
 use crate::system::{Before, Form};
@@ -38,7 +38,7 @@ impl Left<'_> {
         let proof = (self.is_claimed(id) && missing.is_none()).then_some(Proof::Reported);
         let is_done = proof.is_some();
         let blocked = self.before.get(id).is_some_and(|before| before.blocked) && !is_done;
-        let plain = |status, spent, proof| Past { spent, proof, ..Past::plain(status) };
+        let plain = |status, spent, proof| ImportedTask { spent, proof, ..ImportedTask::plain(status) };
         let past = match told {
             Some(told) => Some(told.past(proof)),
             None if is_done => Some(plain(Status::Completed, 0, proof)),

@@ -164,7 +164,7 @@ proptest! {
                 entry["completed_at"] = json!("2026-02-02T02:02:02Z");
                 let what = format!("`attempts` of {name} is {}", bench.task(name).attempt + 1);
                 let why = "Piton counts attempts; 0 resets the task, `piton raise` allows more".to_owned();
-                Some(What::Nonsense { what, why })
+                Some(What::Rejected { what, why })
             }
             3 => {
                 entry["commits"].as_array_mut().expect("a list").push(json!({"hash": "fedcba9"}));

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::run::{CommitMade, Note, PastError, Report};
+use crate::run::{CommitMade, ImportedError, Note, Report};
 use crate::time::Timestamp;
 
 /// What one change of the file comes to.
@@ -96,7 +96,7 @@ fn a_failure_brings_its_reason_its_commits_and_its_advice() {
     let commits = vec![CommitMade { hash: "ghi9012".to_owned(), subject: "[L1-001] Fix: slug".to_owned() }];
     let report = Report { feedback: "Handle the duplicate".to_owned(), commits, ..Report::default() };
     let reason = "slug test failed".to_owned();
-    let errors = vec![PastError {
+    let errors = vec![ImportedError {
         attempt: 2,
         kind: "verification_failed".to_owned(),
         step: "pytest".to_owned(),
@@ -133,8 +133,8 @@ fn commits_and_advice_are_heard_while_the_status_stays() {
 }
 
 /// An error without any of the fields that it may lack.
-fn said(attempt: u32, message: &str) -> PastError {
-    PastError { attempt, message: message.to_owned(), ..PastError::default() }
+fn said(attempt: u32, message: &str) -> ImportedError {
+    ImportedError { attempt, message: message.to_owned(), ..ImportedError::default() }
 }
 
 /// Hear a change, and have the rules take it.
@@ -270,7 +270,7 @@ fn a_task_may_need_a_person() {
         file["tasks"]["L0-001"]["errors"] = error("task_defect");
     });
     let reason = "the steps contradict each other".to_owned();
-    let error = PastError { kind: "task_defect".to_owned(), ..said(1, &reason) };
+    let error = ImportedError { kind: "task_defect".to_owned(), ..said(1, &reason) };
     assert_eq!(
         edits,
         [

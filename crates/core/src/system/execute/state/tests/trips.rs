@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::chronicle::bench::{layer, plan, spec};
 use crate::plan::Oid;
-use crate::run::{ContextUpdate, Note, Past, Proof, Session, Status};
+use crate::run::{ContextUpdate, ImportedTask, Note, Proof, Session, Status};
 use crate::time::Timestamp;
 
 /// As the newer description of the file shows it.
@@ -48,7 +48,7 @@ fn adopt(state: &ForeignState) -> Bench {
             _ => (Status::Pending, None),
         };
         let done = u32::from(!matches!(told.status, TaskStatus::Failed | TaskStatus::Abandoned));
-        let past = Past {
+        let past = ImportedTask {
             spent: told.attempts.saturating_sub(done),
             proof,
             base: told.worktree_path.as_ref().map(|_| oid(1)),
@@ -58,7 +58,7 @@ fn adopt(state: &ForeignState) -> Bench {
             commits: told.commits.clone(),
             errors: told.errors.clone(),
             feedback: told.feedback.clone(),
-            ..Past::plain(status)
+            ..ImportedTask::plain(status)
         };
         bench.accept(&Command::Adopt { task: task.clone(), by: "import".to_owned(), past: Box::new(past) });
     }

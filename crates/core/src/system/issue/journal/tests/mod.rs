@@ -11,8 +11,8 @@ use crate::system::issue::state::tests::{fresh, issue, lands, over, told};
 
 const EXAMPLE: &str = include_str!("example.md");
 
-fn settled(found: Option<&str>, bench: &Bench) -> Settled {
-    settle(found, &bench.state, &bench.chronicle, &issue())
+fn settled(found: Option<&str>, bench: &Bench) -> Reconciled {
+    reconcile(found, &bench.state, &bench.chronicle, &issue())
 }
 
 /// What the file is after all was done that was asked for; what was heard is journaled.
@@ -56,12 +56,12 @@ fn the_example_is_heard_once_and_stays_as_it_is() {
     assert_eq!(first.append, None, "task 1 has its entry, and nothing is over besides");
     let text = after(Some(EXAMPLE), &mut bench);
     assert_eq!(text, EXAMPLE);
-    assert_eq!(settled(Some(EXAMPLE), &bench), Settled::default());
+    assert_eq!(settled(Some(EXAMPLE), &bench), Reconciled::default());
     lands(&mut bench, "2", None, [&[], &["src/lib.rs"]]);
     let text = after(Some(EXAMPLE), &mut bench);
     assert!(text.starts_with(EXAMPLE));
     insta::assert_snapshot!(&text[EXAMPLE.len()..]);
-    assert_eq!(settled(Some(&text), &bench), Settled::default());
+    assert_eq!(settled(Some(&text), &bench), Reconciled::default());
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn two_entries_of_one_time_are_two_and_an_edited_one_is_the_same() {
     assert_eq!(heard.len(), 1);
     assert!(heard[0].text.ends_with("It works."), "{heard:?}");
     let text = after(Some(&second), &mut bench);
-    assert_eq!(settled(Some(&text), &bench), Settled::default());
+    assert_eq!(settled(Some(&text), &bench), Reconciled::default());
     let edited = text.replace("It failed.", "It failed, for a reason.");
-    assert_eq!(settled(Some(&edited), &bench), Settled::default());
+    assert_eq!(settled(Some(&edited), &bench), Reconciled::default());
     // Of two that are known, the one that is gone is put back.
     let less = text.replace(&entry("1", "It works."), "");
     let back = settled(Some(&less), &bench).append.expect("one is missing");
@@ -99,7 +99,7 @@ fn an_entry_that_is_in_progress_is_kept_and_the_end_is_told_behind_it() {
         assert!(text.starts_with(file.trim_end()), "{text}");
         assert_eq!(text.matches("## Task 1:").count(), 2, "{text}");
         assert_eq!(text.matches("✅ Completed").count(), 1, "{text}");
-        assert_eq!(settled(Some(&text), &bench), Settled::default());
+        assert_eq!(settled(Some(&text), &bench), Reconciled::default());
     }
 }
 
@@ -172,7 +172,7 @@ fn a_header_only_journal_gets_what_is_missing() {
     let text = after(Some(header), &mut bench);
     assert!(text.starts_with(&format!("{header}## Task 1: Add part 1\n")), "{text}");
     assert!(!text.contains("---\n\n---"), "{text}");
-    assert_eq!(settled(Some(&text), &bench), Settled::default());
+    assert_eq!(settled(Some(&text), &bench), Reconciled::default());
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn an_entry_about_no_known_task_is_kept_and_told() {
     assert_eq!(heard.problems[0].message, "there is no task 99 in the plan");
     assert_eq!(&text[heard.problems[0].span.clone()], entry("99", "What is this?"));
     after(Some(&text), &mut bench);
-    assert_eq!(settled(Some(&text), &bench), Settled::default());
+    assert_eq!(settled(Some(&text), &bench), Reconciled::default());
     assert!(after(None, &mut bench).contains("What is this?"));
 }
 
@@ -247,7 +247,7 @@ fn a_fence_that_nobody_closed_is_closed_before_anything_follows() {
         let whole = after(Some(&text), &mut bench);
         assert!(whole.starts_with(&text));
         assert_eq!(tasks(&added("", &whole)), [Some("1"), Some("2"), Some("10")], "{whole}");
-        assert_eq!(settled(Some(&whole), &bench), Settled::default(), "{whole}");
+        assert_eq!(settled(Some(&whole), &bench), Reconciled::default(), "{whole}");
     }
 }
 
@@ -259,9 +259,9 @@ fn line_ends_a_byte_order_mark_and_a_missing_last_newline_stay() {
     assert!(whole.starts_with(&text));
     assert_eq!(whole.matches('\n').count(), whole.matches("\r\n").count(), "{whole:?}");
     assert!(whole[text.len()..].starts_with("\r\n\r\n---\r\n\r\n## Task 2: "), "{whole:?}");
-    assert_eq!(settled(Some(&whole), &bench), Settled::default());
+    assert_eq!(settled(Some(&whole), &bench), Reconciled::default());
     // The same file, whatever an editor made of its lines.
-    assert_eq!(settled(Some(&whole.replace('\r', "")), &bench), Settled::default());
+    assert_eq!(settled(Some(&whole.replace('\r', "")), &bench), Reconciled::default());
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_status_is_a_word_or_a_mark_however_it_was_decoded() {
 #[test]
 fn an_entry_still_to_be_written_is_none() {
     let announced = "## Task 1: X\n\n**Status**: 🔄 In Progress\n**Started**: 2026-01-20T10:30:00Z\n\n(Entry will be completed by sub-agent)\n";
-    assert_eq!(settled(Some(announced), &fresh()), Settled::default());
+    assert_eq!(settled(Some(announced), &fresh()), Reconciled::default());
     let missing = settled(Some(announced), &over()).append.expect("it is over, and nobody wrote of it");
     assert!(missing.contains("## Task 1: Add part 1"));
     assert!(!missing.contains("will be completed"));
@@ -314,7 +314,7 @@ fn two_entries_for_one_task_are_two_and_one_that_was_edited_is_one() {
     assert_eq!(settled(Some(&text), &bench).heard.len(), 2);
     after(Some(&text), &mut bench);
     let edited = text.replace("First.", "First of all.");
-    assert_eq!(settled(Some(&edited), &bench), Settled::default());
+    assert_eq!(settled(Some(&edited), &bench), Reconciled::default());
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn an_entry_that_says_the_contrary_is_about_another_end() {
     let whole = after(Some(&text), &mut bench);
     assert_eq!(whole.matches("## Task 1: ").count(), 2, "it failed first and was completed then");
     assert_eq!(whole.matches("## Task 10: ").count(), 2, "somebody said so, but it was abandoned");
-    assert_eq!(settled(Some(&whole), &bench), Settled::default());
+    assert_eq!(settled(Some(&whole), &bench), Reconciled::default());
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn a_task_that_is_over_twice_has_both_its_ends_told() {
     let second = after(Some(&first), &mut bench);
     assert!(second.starts_with(&first));
     assert_eq!(second.matches("## Task 10: ").count(), 2);
-    assert_eq!(settled(Some(&second), &bench), Settled::default());
+    assert_eq!(settled(Some(&second), &bench), Reconciled::default());
     let anew = after(None, &mut bench);
     assert_eq!(anew.matches("## Task 10: ").count(), 2, "and both are known when the file is gone");
 }
@@ -356,7 +356,7 @@ fn what_was_noted_elsewhere_is_quoted_and_not_taken_for_an_entry() {
     bench.note(Note::Entry { task: None, text: "The review is on Monday".to_owned(), for_next: false });
     let whole = after(None, &mut bench);
     insta::assert_snapshot!(whole);
-    assert_eq!(settled(Some(&whole), &bench), Settled::default());
+    assert_eq!(settled(Some(&whole), &bench), Reconciled::default());
 }
 
 #[test]
@@ -373,7 +373,7 @@ fn a_very_long_entry_is_heard_once() {
     let text = format!("{long}\n\n```\n{}\n```\n", "x".repeat(70_000));
     let mut bench = fresh();
     after(Some(&text), &mut bench);
-    assert_eq!(settled(Some(&text), &bench), Settled::default());
+    assert_eq!(settled(Some(&text), &bench), Reconciled::default());
     let whole = after(None, &mut bench);
     assert_eq!(settled(Some(&whole), &bench).append, None);
 }
@@ -385,7 +385,7 @@ fn hundreds_of_entries_are_all_known() {
     let text = entries.join("\n\n---\n\n");
     let mut bench = fresh();
     after(Some(&text), &mut bench);
-    assert_eq!(settled(Some(&text), &bench), Settled::default());
+    assert_eq!(settled(Some(&text), &bench), Reconciled::default());
 }
 
 #[test]

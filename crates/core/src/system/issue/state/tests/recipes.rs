@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::{Command as Process, Stdio};
 
 use super::*;
-use crate::system::issue::journal::settle;
+use crate::system::issue::journal::reconcile;
 use crate::system::issue::progress::Progress;
 
 /// What a program says of this text. `None`: it is not installed.
@@ -90,7 +90,7 @@ fn every_recipe_that_writes_the_file_is_heard() {
 #[test]
 fn the_recipe_that_looks_for_an_entry_finds_one_for_each_task_that_is_over() {
     let bench = over();
-    let journal = settle(None, &bench.state, &bench.chronicle, &issue()).append.expect("a new file");
+    let journal = reconcile(None, &bench.state, &bench.chronicle, &issue()).append.expect("a new file");
     for task in ["1", "2", "10"] {
         let count = run("grep", &["-c", &format!("## Task {task}:")], &journal);
         assert!(count.is_none_or(|count| count == "1\n"), "{task}");

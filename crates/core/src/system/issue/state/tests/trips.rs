@@ -1,7 +1,7 @@
 //! From a file of another hand into a journal, and back into a file.
 
 use super::*;
-use crate::run::{Command, Note, Past, Proof, Status};
+use crate::run::{Command, ImportedTask, Note, Proof, Status};
 
 const EXAMPLE: &str = include_str!("fixtures/example.json");
 
@@ -19,12 +19,12 @@ fn adopt(state: &ForeignState) -> Bench {
             continue;
         }
         let completed = task.status == TaskWord::Completed;
-        let past = Past {
+        let past = ImportedTask {
             spent: u32::from(!completed),
             proof: completed.then_some(Proof::Reported),
             started_at: task.started_at,
             completed_at: task.completed_at,
-            ..Past::plain(if completed { Status::Completed } else { Status::Failed })
+            ..ImportedTask::plain(if completed { Status::Completed } else { Status::Failed })
         };
         bench.accept(&Command::Adopt { task: id.clone(), by: "import".to_owned(), past: Box::new(past) });
         bench.note(Note::Told { task: id.clone(), report: Box::new(task.report.clone()) });

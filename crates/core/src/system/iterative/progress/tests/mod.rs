@@ -10,8 +10,8 @@ use crate::chronicle::bench::{Bench, id, oid, plan, spec};
 use crate::plan::Exhausted;
 use crate::run::{AgentEnd, Command, CommitMade, Note, Report, Verdict, Work};
 
-fn settled(found: Option<&str>, bench: &Bench) -> Settled {
-    settle(found, &bench.state, &bench.chronicle)
+fn settled(found: Option<&str>, bench: &Bench) -> Reconciled {
+    reconcile(found, &bench.state, &bench.chronicle)
 }
 
 /// What the file is after all was done that was asked for, as whoever keeps it does: what is heard is journaled, then
@@ -27,7 +27,7 @@ fn hear(bench: &mut Bench, by: &str, task: Option<TaskId>, text: String) {
     bench.accept(&Command::Note { by: by.to_owned(), note: Note::Entry { task, text, for_next: false } });
 }
 
-fn nothing(settled: &Settled) -> bool {
+fn nothing(settled: &Reconciled) -> bool {
     settled.heard.is_empty() && settled.append.is_none()
 }
 

@@ -235,7 +235,7 @@ fn an_entry_that_is_still_being_written_may_grow() {
     let found = settled(Some(&whole), &bench);
     assert_eq!((found.heard.len(), found.changed.len(), found.append.is_none()), (1, 0, true));
     after(Some(&whole), &mut bench);
-    assert_eq!(settled(Some(&whole), &bench), Settled::default());
+    assert_eq!(settled(Some(&whole), &bench), Reconciled::default());
     assert_eq!(entries(&after(None, &mut bench)).len(), 1, "the half of it is not written again");
 }
 
@@ -287,7 +287,7 @@ fn the_log_of_a_run_before_is_kept_and_stands_for_no_iteration_of_this_one() {
     hear(&mut bench, "piton", None, ANEW.to_owned());
     let file = after(Some(&log), &mut bench);
     assert!(file.starts_with(&log) && file.ends_with(&format!("> {ANEW}\n")), "{file}");
-    assert_eq!(settled(Some(&file), &bench), Settled::default());
+    assert_eq!(settled(Some(&file), &bench), Reconciled::default());
     bench.attach();
     unfinished(&mut bench, "T1");
     unfinished(&mut bench, "T1");

@@ -33,7 +33,7 @@ fn log(file: &mut Value, level: &str, message: &str) {
 
 /// What cannot be set here is refused, and said.
 fn refused(task: Option<&str>, what: &str, why: &str) -> Vec<Edit> {
-    let what = What::Nonsense { what: what.to_owned(), why: why.to_owned() };
+    let what = What::Rejected { what: what.to_owned(), why: why.to_owned() };
     vec![Edit { task: task.map(id), what }]
 }
 

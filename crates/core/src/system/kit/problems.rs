@@ -9,14 +9,14 @@ const SHOWN: usize = 20;
 
 /// A value and the bytes that say it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::system) struct Said<T> {
+pub(in crate::system) struct Spanned<T> {
     pub(in crate::system) value: T,
     pub(in crate::system) at: Range<usize>,
 }
 
 /// The problems of one file.
 #[derive(Debug)]
-pub(in crate::system) struct Found {
+pub(in crate::system) struct Problems {
     strict: bool,
     problems: Vec<Diagnostic>,
     repairs: usize,
@@ -33,9 +33,9 @@ pub(in crate::system) fn cut(text: &str) -> String {
     }
 }
 
-impl Found {
-    pub(in crate::system) fn new(strict: bool) -> Found {
-        Found { strict, problems: Vec::new(), repairs: 0, unshown: None }
+impl Problems {
+    pub(in crate::system) fn new(strict: bool) -> Problems {
+        Problems { strict, problems: Vec::new(), repairs: 0, unshown: None }
     }
 
     pub(in crate::system) fn push(&mut self, diagnostic: Diagnostic) {

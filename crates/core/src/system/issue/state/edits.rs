@@ -22,7 +22,7 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
         return listener.edits;
     }
     if !found.is_object() {
-        listener.nonsense(None, "the file changed".to_owned(), "it must be an object");
+        listener.reject(None, "the file changed".to_owned(), "it must be an object");
         return listener.edits;
     }
     listener.issue(shown, found);
@@ -54,7 +54,7 @@ impl Listener {
         for name in ["number", "title", "branch"] {
             let (before, after) = (&shown["issue"][name], &found["issue"][name]);
             if !after.is_null() && plain(after) != plain(before) {
-                self.nonsense(None, format!("`issue.{name}` changed"), "this cannot be changed here");
+                self.reject(None, format!("`issue.{name}` changed"), "this cannot be changed here");
             }
         }
     }
@@ -67,12 +67,12 @@ impl Listener {
             Value::Array(tasks) if !tasks.is_empty() => tasks,
             Value::Array(_) | Value::Null => {
                 if !before.is_empty() {
-                    self.nonsense(None, "`tasks` was removed".to_owned(), "only the plan defines tasks");
+                    self.reject(None, "`tasks` was removed".to_owned(), "only the plan defines tasks");
                 }
                 return before.clone();
             }
             _ => {
-                self.nonsense(None, "`tasks` changed".to_owned(), "it must be a list");
+                self.reject(None, "`tasks` changed".to_owned(), "it must be a list");
                 return before.clone();
             }
         };
@@ -86,10 +86,10 @@ impl Listener {
             let mut places = (0..ids.len()).filter(|&at| ids[at].as_ref() == Some(&id));
             let (first, last) = (places.next(), places.next_back());
             if last.is_some() {
-                self.nonsense(Some(&id), format!("{id} appears twice"), "the last one is used");
+                self.reject(Some(&id), format!("{id} appears twice"), "the last one is used");
             }
             let Some(task) = last.or(first).map(|at| &after[at]) else {
-                self.nonsense(Some(&id), format!("{id} was removed"), "only the plan defines tasks");
+                self.reject(Some(&id), format!("{id} was removed"), "only the plan defines tasks");
                 kept.push(entry.clone());
                 continue;
             };
@@ -106,7 +106,7 @@ impl Listener {
             let ours = |entry: &Value| entry == task || id.is_some() && entry::id(&entry["id"]) == *id;
             if !before.iter().any(ours) {
                 let what = format!("a task {} was added", task["id"]);
-                self.nonsense(id.as_ref(), what, "the plan has no such task");
+                self.reject(id.as_ref(), what, "the plan has no such task");
             }
         }
         kept
@@ -116,14 +116,14 @@ impl Listener {
         let id = &pair.id;
         let said = pair.after.get("description");
         if said.is_some_and(|said| !said.is_null() && *said != pair.before["description"]) {
-            self.nonsense(Some(id), format!("the description of {id} changed"), "only the plan defines it");
+            self.reject(Some(id), format!("the description of {id} changed"), "only the plan defines it");
         }
         let Some(report) = self.report(pair) else { return };
         let said = pair.after.get("status").unwrap_or(&pair.before["status"]);
         let Some((word, meant)) = said.as_str().and_then(|word| Some((word, TaskWord::meant(word)?.word)))
         else {
             let what = format!("the status of {id} is {said}");
-            return self.nonsense(Some(id), what, "this is not a status of a task");
+            return self.reject(Some(id), what, "this is not a status of a task");
         };
         let before = pair.before["status"].as_str().and_then(TaskWord::exact).unwrap_or(TaskWord::Pending);
         let cause = |otherwise: &str| match report.note.as_str() {
@@ -153,10 +153,10 @@ impl Listener {
         );
         // Who starts and tells at once tells after the start.
         if let Some(wish) = wish {
-            self.wish(id, wish);
+            self.request(id, wish);
         }
         if tells && report != Report::default() {
-            self.wish(id, What::Told { report });
+            self.request(id, What::Told { report });
         }
     }
 
@@ -180,7 +180,7 @@ impl Listener {
                 (_, said) => said.is_array(),
             };
             if !fits {
-                self.nonsense(Some(id), format!("`{name}` of {id} changed"), kinds);
+                self.reject(Some(id), format!("`{name}` of {id} changed"), kinds);
                 return None;
             }
         }

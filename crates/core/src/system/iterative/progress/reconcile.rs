@@ -19,7 +19,7 @@ use crate::time::Timestamp;
 
 /// What is to be done about a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settled {
+pub struct Reconciled {
     /// Entries that the run does not know: those that somebody wrote, and those that Piton has to write about what
     /// ended. To be journaled; then they are known, and those that the file lacks are put there.
     pub heard: Vec<Section>,
@@ -33,10 +33,10 @@ pub struct Settled {
 
 /// Compare the text of the file, if there is one, with what the run knows. Whoever journals what is heard, asks again and
 /// puts in what is missing is asked for nothing more.
-pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle) -> Settled {
+pub fn reconcile(found: Option<&str>, state: &State, chronicle: &Chronicle) -> Reconciled {
     let text = found.unwrap_or_default();
     let cut = entry::cut(text);
-    let mut settled = Settled::default();
+    let mut settled = Reconciled::default();
     if state.run().is_none() {
         return settled;
     }

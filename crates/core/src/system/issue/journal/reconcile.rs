@@ -17,7 +17,7 @@ const RULE: &str = "---\n\n";
 
 /// What is to be done about a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settled {
+pub struct Reconciled {
     /// Entries that the run does not know: to be journaled, then they are known. Each names its task if there is one.
     pub heard: Vec<Section>,
     /// What is missing in the file, to be put at its end. Nothing else in it changes.
@@ -28,10 +28,10 @@ pub struct Settled {
 
 /// Compare the text of the file, if there is one, with what the run knows. Whoever does what it asks for and asks again
 /// is asked for nothing more.
-pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle, issue: &Issue) -> Settled {
+pub fn reconcile(found: Option<&str>, state: &State, chronicle: &Chronicle, issue: &Issue) -> Reconciled {
     let text = found.unwrap_or_default();
     let cut = section::cut(text);
-    let mut settled = Settled::default();
+    let mut settled = Reconciled::default();
     if state.run().is_none() {
         return settled;
     }

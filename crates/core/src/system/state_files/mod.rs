@@ -80,15 +80,15 @@ pub trait Companion: Sync {
     }
 
     /// Compare the file with the run. What is claimed is being checked: it is left as it is, and told again. `shown` are the
-    /// [`ticks`](Settled::ticks) of the last time: a box of these that is open now was unticked by somebody.
-    fn settle(
+    /// [`ticks`](Reconciled::ticks) of the last time: a box of these that is open now was unticked by somebody.
+    fn reconcile(
         &self,
         found: Option<&[u8]>,
         state: &State,
         chronicle: &Chronicle,
         claimed: &[TaskId],
         shown: &BTreeSet<TaskId>,
-    ) -> Settled;
+    ) -> Reconciled;
 
     /// Whether a text could be a version of this file.
     fn is_like(&self, bytes: &[u8]) -> bool;
@@ -99,7 +99,7 @@ pub trait Companion: Sync {
 
 /// What is to be done about such a file.
 #[derive(Clone, Debug, Default)]
-pub struct Settled {
+pub struct Reconciled {
     /// What is in it that nobody has heard of: entries, and claims that a task is done.
     pub notes: Vec<Note>,
     pub edits: Vec<Edit>,
@@ -117,20 +117,20 @@ pub enum Put {
     Whole(Vec<u8>),
 }
 
-impl Settled {
+impl Reconciled {
     /// Of a file that only grows: what is new in it, and what it lacks.
     pub(super) fn grown(
         found: Option<&[u8]>,
         notes: Vec<Note>,
         problems: Vec<Diagnostic>,
         append: Option<String>,
-    ) -> Settled {
+    ) -> Reconciled {
         let odd = |problem: Diagnostic| {
-            let what = What::Nonsense { what: problem.message, why: problem.label };
+            let what = What::Rejected { what: problem.message, why: problem.label };
             Edit { task: None, what }
         };
         let put = |text: String| Put::Append(entries::appended(found.unwrap_or_default(), &text));
-        Settled {
+        Reconciled {
             notes,
             edits: problems.into_iter().map(odd).collect(),
             put: append.map_or(Put::Nothing, put),

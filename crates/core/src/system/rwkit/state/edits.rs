@@ -14,7 +14,7 @@ use super::gates::gate_task;
 use super::log::{self, Level};
 use super::words::{GateSaid, RunWord, TaskWord};
 use crate::plan::{AboutTask, RepoPath, TaskId};
-use crate::run::{Command, PastError, Report};
+use crate::run::{Command, ImportedError, Report};
 use crate::system::Addition;
 use crate::system::edit::{self, Edit, What, changes};
 use crate::system::kit::diff;
@@ -28,7 +28,7 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
         return listener.edits;
     }
     if !found.is_object() {
-        listener.nonsense(None, "the file changed".to_owned(), "it must be an object");
+        listener.reject(None, "the file changed".to_owned(), "it must be an object");
         return listener.edits;
     }
     listener.given(shown, found);
@@ -69,7 +69,7 @@ impl Listener {
     fn given(&mut self, shown: &Value, found: &Value) {
         for name in ["version", "session_id"] {
             if differs(&shown[name], &found[name]) {
-                self.nonsense(None, format!("`{name}` changed"), "this cannot be changed here");
+                self.reject(None, format!("`{name}` changed"), "this cannot be changed here");
             }
         }
         for name in [
@@ -83,7 +83,7 @@ impl Listener {
         ] {
             if differs(&shown["config"][name], &found["config"][name]) {
                 let why = "it is set when the run starts";
-                self.nonsense(None, format!("`config.{name}` changed"), why);
+                self.reject(None, format!("`config.{name}` changed"), why);
             }
         }
     }
@@ -93,10 +93,10 @@ impl Listener {
         for (id, story) in found["user_stories"].as_object().into_iter().flatten() {
             match shown["user_stories"].get(id) {
                 None => {
-                    self.nonsense(None, format!("a story {id:?} was added"), "the list has no such story");
+                    self.reject(None, format!("a story {id:?} was added"), "the list has no such story");
                 }
                 Some(known) if differs(&known["title"], &story["title"]) => {
-                    self.nonsense(None, format!("the title of {id} changed"), "only the list defines it");
+                    self.reject(None, format!("the title of {id} changed"), "only the list defines it");
                 }
                 Some(_) => {}
             }
@@ -114,15 +114,15 @@ impl Listener {
                 self.edits.push(Edit { task: None, what: What::Stop });
             }
             Some(RunWord::Running) if before == "paused" || before == "failed" => {
-                self.nonsense(None, format!("`status` is {after}"), "`piton run` resumes it");
+                self.reject(None, format!("`status` is {after}"), "`piton run` resumes it");
             }
             Some(RunWord::Completed) => {
                 let why = "it is completed when every task and gate is; `piton status` shows what is left";
-                self.nonsense(None, format!("`status` is {after}"), why);
+                self.reject(None, format!("`status` is {after}"), why);
             }
             // Derived: it says so by itself when it is so.
             Some(_) => {}
-            None => self.nonsense(None, format!("`status` is {after}"), "this is not a status of a run"),
+            None => self.reject(None, format!("`status` is {after}"), "this is not a status of a run"),
         }
     }
 
@@ -131,24 +131,24 @@ impl Listener {
         if differs(&shown["qa_cycles"], &found["qa_cycles"]) {
             let why =
                 "reviews are counted when they are made; `piton gate qa_review failed` asks for another";
-            self.nonsense(None, format!("`qa_cycles` is {}", found["qa_cycles"]), why);
+            self.reject(None, format!("`qa_cycles` is {}", found["qa_cycles"]), why);
         }
         let (before, after) = (&shown["resume_point"], &found["resume_point"]);
         if ["batch_id", "task_id", "phase"].iter().any(|name| differs(&before[*name], &after[*name])) {
             let why = "it is the first task, or gate, that is not done; `piton resume-point` shows it";
-            self.nonsense(None, "`resume_point` was set".to_owned(), why);
+            self.reject(None, "`resume_point` was set".to_owned(), why);
         }
         let none = Vec::new();
         let [before, after] = [shown, found].map(|file| file["batches"].as_array().unwrap_or(&none));
         for (known, batch) in before.iter().zip(after) {
             if known["batch_id"] == batch["batch_id"] && differs(&known["status"], &batch["status"]) {
                 let what = format!("the batch {} is {}", batch["batch_id"], batch["status"]);
-                self.nonsense(None, what, "its status follows from its tasks; `piton batch` shows it");
+                self.reject(None, what, "its status follows from its tasks; `piton batch` shows it");
             }
         }
         for batch in after.iter().skip(before.len()) {
             let what = format!("a batch {} was added", batch["batch_id"]);
-            self.nonsense(None, what, "batches follow from dependencies; `piton batch` shows them");
+            self.reject(None, what, "batches follow from dependencies; `piton batch` shows them");
         }
     }
 
@@ -159,9 +159,9 @@ impl Listener {
             Value::Object(after) if !after.is_empty() || before.is_empty() => after,
             Value::Null if before.is_empty() => return,
             Value::Object(_) | Value::Null => {
-                return self.nonsense(None, "`tasks` was removed".to_owned(), "only the list defines tasks");
+                return self.reject(None, "`tasks` was removed".to_owned(), "only the list defines tasks");
             }
-            _ => return self.nonsense(None, "`tasks` changed".to_owned(), "it must be an object"),
+            _ => return self.reject(None, "`tasks` changed".to_owned(), "it must be an object"),
         };
         let retries = |name: &str| {
             let was = whole(&shown["retry_counts"][name]).unwrap_or(0);
@@ -178,8 +178,8 @@ impl Listener {
                         self.task(&pair);
                     }
                 }
-                Some(_) => self.nonsense(Some(&id), format!("{id} changed"), "a task must be an object"),
-                None => self.nonsense(Some(&id), format!("{id} was removed"), "only the list defines tasks"),
+                Some(_) => self.reject(Some(&id), format!("{id} changed"), "a task must be an object"),
+                None => self.reject(Some(&id), format!("{id} was removed"), "only the list defines tasks"),
             }
         }
         let untold = Value::Null;
@@ -195,12 +195,12 @@ impl Listener {
         let id = match TaskId::new(name.trim()) {
             Ok(id) => id,
             Err(bad) => {
-                self.nonsense(None, what, &format!("it cannot have this id: {bad}"));
+                self.reject(None, what, &format!("it cannot have this id: {bad}"));
                 return None;
             }
         };
         let Some(title) = said(&entry["description"]) else {
-            self.nonsense(Some(&id), what, "it has no description");
+            self.reject(Some(&id), what, "it has no description");
             return None;
         };
         let (mut after, mut files) = (Vec::new(), Vec::new());
@@ -208,7 +208,7 @@ impl Listener {
             match TaskId::new(need.trim()) {
                 Ok(need) => after.push(need),
                 Err(bad) => {
-                    self.nonsense(Some(&id), what, &format!("it cannot wait for {need:?}: {bad}"));
+                    self.reject(Some(&id), what, &format!("it cannot wait for {need:?}: {bad}"));
                     return None;
                 }
             }
@@ -218,7 +218,7 @@ impl Listener {
             match RepoPath::new(&file) {
                 Ok(file) => files.push(file),
                 Err(bad) => {
-                    self.nonsense(Some(&id), what, &format!("it cannot have the file {file:?}: {bad}"));
+                    self.reject(Some(&id), what, &format!("it cannot have the file {file:?}: {bad}"));
                     return None;
                 }
             }
@@ -234,7 +234,7 @@ impl Listener {
             checks: None,
             about: AboutTask { story, agent, ..AboutTask::default() },
         };
-        self.wish(&id, What::Add { task: Box::new(task) });
+        self.request(&id, What::Add { task: Box::new(task) });
         Some(id)
     }
 
@@ -242,7 +242,7 @@ impl Listener {
     fn planned(&mut self, pair: &Pair) {
         for name in ["description", "agent", "story_id", "dependencies", "files_expected"] {
             if differs(&pair.before[name], &pair.after[name]) {
-                self.nonsense(
+                self.reject(
                     Some(&pair.id),
                     format!("`{name}` of {} changed", pair.id),
                     "only the list defines it",
@@ -262,7 +262,7 @@ impl Listener {
             (_, Some(meant)) => (status.as_str().unwrap_or_default(), meant.word),
             (_, None) => {
                 let what = format!("the status of {id} is {status}");
-                return self.nonsense(Some(id), what, "this is not a status of a task");
+                return self.reject(Some(id), what, "this is not a status of a task");
             }
         };
         let known = errors(&before["error"]);
@@ -315,14 +315,14 @@ impl Listener {
         let reset = wish == Some(What::Reset);
         // Who starts and tells at once tells after the start.
         if let Some(wish) = wish {
-            self.wish(id, wish);
+            self.request(id, wish);
         }
         if !tells && !reset && report != Report::default() {
-            self.wish(id, What::Told { report });
+            self.request(id, What::Told { report });
         }
         match error.filter(|_| !new.is_empty() && !reset) {
-            Some(_) if is_told => self.wish(id, What::Errors { errors: new }),
-            Some(error) if !reasoned => self.wish(id, What::Noted { text: error.clone() }),
+            Some(_) if is_told => self.request(id, What::Errors { errors: new }),
+            Some(error) if !reasoned => self.request(id, What::Noted { text: error.clone() }),
             _ => {}
         }
     }
@@ -336,7 +336,7 @@ impl Listener {
         ] {
             let [before, after] = [pair.before, pair.after].map(|entry| &entry["verification"][name]);
             if *after == true && *before != true {
-                self.nonsense(Some(id), format!("`verification.{name}` of {id} was set"), &why);
+                self.reject(Some(id), format!("`verification.{name}` of {id} was set"), &why);
             }
         }
     }
@@ -347,7 +347,7 @@ impl Listener {
         for name in ["files_modified", "files_mentioned"] {
             let Some(found) = texts(&pair.after[name]) else {
                 let what = format!("`{name}` of {} changed", pair.id);
-                self.nonsense(Some(&pair.id), what, "it must be a list");
+                self.reject(Some(&pair.id), what, "it must be a list");
                 return None;
             };
             let known: HashSet<String> = texts(&pair.before[name]).unwrap_or_default().into_iter().collect();
@@ -359,7 +359,7 @@ impl Listener {
     /// A gate is a task: what is said of it is said of that.
     fn gates(&mut self, shown: &Value, found: &Value) {
         if !matches!(found["quality_gates"], Value::Null | Value::Object(_)) {
-            self.nonsense(None, "`quality_gates` changed".to_owned(), "it must be an object");
+            self.reject(None, "`quality_gates` changed".to_owned(), "it must be an object");
         }
         let mut said: Vec<(&str, &Value)> = Vec::new();
         for (name, after) in found["quality_gates"].as_object().into_iter().flatten() {
@@ -386,7 +386,7 @@ impl Listener {
         };
         let (Ok(task), Some(meant)) = (gate_task(name), word(after)) else {
             let what = format!("the gate {name:?} is {after}");
-            return self.nonsense(None, what, "this is not a gate, or not a status of a gate");
+            return self.reject(None, what, "this is not a gate, or not a status of a gate");
         };
         let report = Report::default();
         let wish = match meant {
@@ -397,13 +397,13 @@ impl Listener {
             GateSaid::Running => What::Start,
             GateSaid::Open => What::Reset,
         };
-        self.wish(&task, wish);
+        self.request(&task, wish);
     }
 
     /// Lines that were not there before. Lines that are gone were only rotated.
     fn logs(&mut self, shown: &Value, found: &Value) {
         if !matches!(found["logs"], Value::Null | Value::Array(_)) {
-            return self.nonsense(None, "`logs` changed".to_owned(), "it must be a list");
+            return self.reject(None, "`logs` changed".to_owned(), "it must be a list");
         }
         let mut known: HashMap<String, usize> = HashMap::new();
         for line in shown["logs"].as_array().into_iter().flatten() {
@@ -420,7 +420,7 @@ impl Listener {
                     let text = log::entry(level, message);
                     self.edits.push(Edit { task: None, what: What::Noted { text } });
                 }
-                None => self.nonsense(None, format!("a line of `logs` is {line}"), "it has no message"),
+                None => self.reject(None, format!("a line of `logs` is {line}"), "it has no message"),
             }
         }
     }
@@ -461,13 +461,13 @@ fn said(value: &Value) -> Option<&str> {
 }
 
 /// What a task's `error` says: a text, as the recipes write it, an object of the execute system, or several of either.
-fn errors(value: &Value) -> Vec<PastError> {
+fn errors(value: &Value) -> Vec<ImportedError> {
     let all = match value {
         Value::Array(all) => all.as_slice(),
         one => std::slice::from_ref(one),
     };
     let told = all.iter().map(|one| match said(one) {
-        Some(text) => PastError { message: text.to_owned(), ..PastError::default() },
+        Some(text) => ImportedError { message: text.to_owned(), ..ImportedError::default() },
         None => edit::past_error(one),
     });
     told.filter(|error| !error.message.is_empty() || !error.step.is_empty()).collect()

@@ -12,7 +12,7 @@ use super::known::{self, FILE};
 use super::words::{ContextStatus, ErrorType, RunWord, TaskStatus};
 use crate::chronicle::same_object;
 use crate::plan::{Oid, TaskId};
-use crate::run::{Command, CommitMade, ContextUpdate, PastError, Report};
+use crate::run::{Command, CommitMade, ContextUpdate, ImportedError, Report};
 use crate::system::edit::{self, Edit, What, changes, merge, merge_under};
 use crate::system::execute::Execute;
 use crate::system::kit::diff::{self, Pair};
@@ -22,7 +22,7 @@ use crate::system::kit::shape;
 pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
     let mut listener = Listener::new();
     if !found.is_object() {
-        listener.nonsense(None, "the file changed".to_owned(), "it must be an object");
+        listener.reject(None, "the file changed".to_owned(), "it must be an object");
         return listener.edits;
     }
     listener.run(shown, found);
@@ -71,14 +71,14 @@ impl Listener {
         for name in ["schema_version", "prd_slug", "project_path", "worktree_dir", "tasks_path"] {
             let said = found.get(name);
             if said.is_some() && said != shown.get(name) {
-                self.nonsense(None, format!("`{name}` changed"), "this cannot be changed here");
+                self.reject(None, format!("`{name}` changed"), "this cannot be changed here");
             }
         }
         self.status(shown, found);
         self.options(shown, found);
         self.tasks(shown, found);
         for (what, why) in derived::refused(shown, found) {
-            self.nonsense(None, what, &why);
+            self.reject(None, what, &why);
         }
         self.context(shown, found);
         let (before, after) = (&shown["worktrees"], &found["worktrees"]);
@@ -98,7 +98,7 @@ impl Listener {
             }
             // Derived: it says so by itself when it is so, and is refused if it cannot be.
             Some(_) => {}
-            None => self.nonsense(None, format!("`status` is {after}"), "this is not a status of a run"),
+            None => self.reject(None, format!("`status` is {after}"), "this is not a status of a run"),
         }
     }
 
@@ -119,7 +119,7 @@ impl Listener {
             let (was, is) = (before.get(name), after.get(name));
             if is.is_some() && is != was && !(is == Some(&Value::Null) && was.is_none()) {
                 let why = "it is set when the run starts";
-                self.nonsense(None, format!("`options.{name}` changed"), why);
+                self.reject(None, format!("`options.{name}` changed"), why);
             }
         }
     }
@@ -129,20 +129,20 @@ impl Listener {
         let before = shown["tasks"].as_object().unwrap_or(&none);
         let after = found["tasks"].as_object().unwrap_or(&none);
         if after.is_empty() && !before.is_empty() {
-            return self.nonsense(None, "`tasks` was removed".to_owned(), "only the plan defines tasks");
+            return self.reject(None, "`tasks` was removed".to_owned(), "only the plan defines tasks");
         }
         for (name, before) in before {
             let Ok(id) = TaskId::new(name) else { continue };
             match after.get(name) {
                 Some(after) if after == before => {}
                 Some(after) if after.is_object() => self.task(&Pair { id, before, after }),
-                Some(_) => self.nonsense(Some(&id), format!("{id} changed"), "a task must be an object"),
-                None => self.nonsense(Some(&id), format!("{id} was removed"), "only the plan defines tasks"),
+                Some(_) => self.reject(Some(&id), format!("{id} changed"), "a task must be an object"),
+                None => self.reject(Some(&id), format!("{id} was removed"), "only the plan defines tasks"),
             }
         }
         for name in after.keys().filter(|name| !before.contains_key(*name)) {
             let id = TaskId::new(name).ok();
-            self.nonsense(id.as_ref(), format!("a task {name:?} was added"), "the plan has no such task");
+            self.reject(id.as_ref(), format!("a task {name:?} was added"), "the plan has no such task");
         }
     }
 
@@ -153,7 +153,7 @@ impl Listener {
         let (was, is) = (attempts(pair.before), attempts(pair.after));
         let said = pair.after.get("status").unwrap_or(&pair.before["status"]);
         let Some(meant) = said.as_str().and_then(TaskStatus::meant) else {
-            return self.nonsense(
+            return self.reject(
                 Some(id),
                 format!("the status of {id} is {said}"),
                 "this is not a status of a task",
@@ -204,7 +204,7 @@ impl Listener {
         );
         if wish.is_none() && before == meant.word && was != is && is.is_some() {
             let what = format!("`attempts` of {id} is {}", is.unwrap_or_default());
-            self.nonsense(
+            self.reject(
                 Some(id),
                 what,
                 "Piton counts attempts; 0 resets the task, `piton raise` allows more",
@@ -217,18 +217,18 @@ impl Listener {
         let commits = !report.commits.is_empty() || !report.feedback.is_empty();
         // Who starts and tells at once tells after the start.
         if let Some(wish) = wish {
-            self.wish(id, wish);
+            self.request(id, wish);
         }
         if !told && !reset && commits {
-            self.wish(id, What::Told { report });
+            self.request(id, What::Told { report });
         }
         if !reset {
             // Each stays an entry of its own.
             for feedback in advice {
-                self.wish(id, What::Told { report: Report { feedback, ..Report::default() } });
+                self.request(id, What::Told { report: Report { feedback, ..Report::default() } });
             }
             if !errors.is_empty() {
-                self.wish(id, What::Errors { errors });
+                self.request(id, What::Errors { errors });
             }
         }
         self.workplace(pair);
@@ -239,11 +239,7 @@ impl Listener {
         let mut report = Report::default();
         for name in ["commits", "errors", "retry_feedback"] {
             if pair.after.get(name).is_some_and(|list| !list.is_array() && !list.is_null()) {
-                self.nonsense(
-                    Some(&pair.id),
-                    format!("`{name}` of {} changed", pair.id),
-                    "it must be a list",
-                );
+                self.reject(Some(&pair.id), format!("`{name}` of {} changed", pair.id), "it must be a list");
                 return None;
             }
         }
@@ -252,7 +248,7 @@ impl Listener {
                 Some(made) => report.commits.push(made),
                 None => {
                     let what = format!("a commit of {} is {added}", pair.id);
-                    self.nonsense(Some(&pair.id), what, "it has no hash");
+                    self.reject(Some(&pair.id), what, "it has no hash");
                 }
             }
         }
@@ -270,7 +266,7 @@ impl Listener {
             let before = pair.before[name].as_array().map(Vec::as_slice).unwrap_or_default();
             if before.iter().any(|old| !after.iter().any(|new| same(old, new))) {
                 let what = format!("`{name}` of {} lost an entry", pair.id);
-                self.nonsense(Some(&pair.id), what, "recorded entries cannot be removed");
+                self.reject(Some(&pair.id), what, "recorded entries cannot be removed");
             }
         }
     }
@@ -317,7 +313,7 @@ impl Listener {
                 self.edits.push(Edit { task: None, what });
             }
             (Some(ContextStatus::Completed), None) => {
-                self.nonsense(None, "`context_update` is completed".to_owned(), "no commit is named");
+                self.reject(None, "`context_update` is completed".to_owned(), "no commit is named");
             }
             (Some(ContextStatus::Skipped), _) => {
                 update.skipped = text("reason").unwrap_or_else(|| format!("skipped in {FILE}"));
@@ -326,7 +322,7 @@ impl Listener {
             (Some(ContextStatus::Pending | ContextStatus::InProgress), _) => {}
             (None, _) => {
                 let what = format!("the status of `context_update` is {said}");
-                self.nonsense(None, what, "this is not a status of an update");
+                self.reject(None, what, "this is not a status of an update");
             }
         }
     }
@@ -341,8 +337,8 @@ fn attempts(task: &Value) -> Option<i64> {
 }
 
 /// The new errors, what the newest of them says, and whether that one needs a person.
-fn new_errors(pair: &Pair) -> (Vec<PastError>, Option<String>, bool) {
-    let errors: Vec<PastError> = added(pair, "errors", same_error).map(edit::past_error).collect();
+fn new_errors(pair: &Pair) -> (Vec<ImportedError>, Option<String>, bool) {
+    let errors: Vec<ImportedError> = added(pair, "errors", same_error).map(edit::past_error).collect();
     let newest = errors.last().map(|error| match &error.message {
         message if message.is_empty() => error.step.clone(),
         message => message.clone(),

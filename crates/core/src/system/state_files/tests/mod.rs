@@ -47,8 +47,8 @@ fn what_is_no_state_file_says_where_and_what_is_said_twice_is_told() {
     assert_eq!((&value["a"], twice), (&2.into(), vec!["line 1, column 10: `a` appears twice".to_owned()]));
 }
 
-fn settled(beside: &dyn Companion, bytes: &[u8], bench: &Bench) -> Settled {
-    beside.settle(Some(bytes), &bench.state, &bench.chronicle, &[], &BTreeSet::new())
+fn settled(beside: &dyn Companion, bytes: &[u8], bench: &Bench) -> Reconciled {
+    beside.reconcile(Some(bytes), &bench.state, &bench.chronicle, &[], &BTreeSet::new())
 }
 
 /// What the journal is when all was done that was asked for.
@@ -137,7 +137,7 @@ fn the_tick_of_a_task_whose_work_is_gone_is_no_claim() {
     let Some(Proof::Landed { commit, .. }) = bench.task("1").proof.clone() else { panic!("it landed") };
     bench.accept(&Command::LandingLost { task: id("1"), commit, reason: "it was reset".to_owned() });
     let after = boxes(&bench);
-    assert!(matches!(&after.edits[..], [Edit { what: What::Nonsense { .. }, .. }]), "{:?}", after.edits);
+    assert!(matches!(&after.edits[..], [Edit { what: What::Rejected { .. }, .. }]), "{:?}", after.edits);
     assert_eq!(after.put, Put::Whole(b"- [ ] 1. a\n- [ ] 2. b\n- [ ] 10. c\n".to_vec()));
     lands(&mut bench, "1", None, [&[], &["a"]]);
     assert_eq!((boxes(&bench).edits.len(), boxes(&bench).put), (0, Put::Nothing));
@@ -152,9 +152,10 @@ fn a_box_that_somebody_unticks_is_refused_and_ticked_again() {
         lands(&mut bench, task, None, [&[], &["a"]]);
     }
     let look = |list: &str, shown: &BTreeSet<TaskId>| {
-        issue::BOXES[0].settle(Some(list.as_bytes()), &bench.state, &bench.chronicle, &[], shown)
+        issue::BOXES[0].reconcile(Some(list.as_bytes()), &bench.state, &bench.chronicle, &[], shown)
     };
-    let said = |settled: &Settled| -> Vec<String> { settled.edits.iter().map(ToString::to_string).collect() };
+    let said =
+        |settled: &Reconciled| -> Vec<String> { settled.edits.iter().map(ToString::to_string).collect() };
     let (open, done) = ("- [ ] 1. a\n- [ ] 2. b\n- [ ] 10. c\n", "- [x] 1. a\n- [x] 2. b\n- [x] 10. c\n");
     // Nobody has ticked them yet.
     let first = look(open, &BTreeSet::new());
@@ -198,16 +199,16 @@ fn of_ticks_that_build_on_each_other_the_first_is_judged_first() {
 #[test]
 fn a_report_of_an_earlier_validation_does_not_stay() {
     let bench = fresh();
-    let settle = |found: &str| match settled(&issue::REPORT, found.as_bytes(), &bench).put {
+    let reconcile = |found: &str| match settled(&issue::REPORT, found.as_bytes(), &bench).put {
         Put::Whole(text) => String::from_utf8(text).expect("text"),
         _ => found.to_owned(),
     };
     let old = "Verification report\n\nIssue:  #7 - X\nBranch: issue/7-x\nResult: passed\n";
-    let new = settle(old);
+    let new = reconcile(old);
     assert!(new.ends_with("Result: not known yet\n"), "{new}");
-    assert_eq!(settle(&new), new);
-    assert_eq!(settle("mine\n"), "mine\n");
-    let none = issue::REPORT.settle(None, &bench.state, &bench.chronicle, &[], &BTreeSet::new());
+    assert_eq!(reconcile(&new), new);
+    assert_eq!(reconcile("mine\n"), "mine\n");
+    let none = issue::REPORT.reconcile(None, &bench.state, &bench.chronicle, &[], &BTreeSet::new());
     assert_eq!(none.put, Put::Nothing, "and none is written before there is something to tell");
 }
 

@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 
 /// A task as somebody else left it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Past {
+pub struct ImportedTask {
     /// Pending, failed, abandoned or completed.
     pub status: Status,
     /// Attempts that failed.
@@ -35,16 +35,16 @@ pub struct Past {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub commits: Vec<PastCommit>,
+    pub commits: Vec<ImportedCommit>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub errors: Vec<PastError>,
+    pub errors: Vec<ImportedError>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub feedback: Vec<PastFeedback>,
+    pub feedback: Vec<ImportedFeedback>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct PastCommit {
+pub struct ImportedCommit {
     pub hash: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub subject: String,
@@ -59,7 +59,7 @@ pub struct PastCommit {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct PastError {
+pub struct ImportedError {
     pub attempt: u32,
     /// In the words of the file it is from.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -75,7 +75,7 @@ pub struct PastError {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct PastFeedback {
+pub struct ImportedFeedback {
     /// The attempt it is for.
     pub attempt: u32,
     pub feedback: String,
@@ -86,10 +86,10 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-impl Past {
+impl ImportedTask {
     /// One of which no more is known.
-    pub fn plain(status: Status) -> Past {
-        Past {
+    pub fn plain(status: Status) -> ImportedTask {
+        ImportedTask {
             status,
             spent: 0,
             confirmations: 0,

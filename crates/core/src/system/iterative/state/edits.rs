@@ -25,7 +25,7 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
         return listener.edits;
     }
     if !found.is_object() {
-        listener.nonsense(None, "the file changed".to_owned(), "it must be an object");
+        listener.reject(None, "the file changed".to_owned(), "it must be an object");
         return listener.edits;
     }
     listener.given(shown, found);
@@ -52,7 +52,7 @@ impl Listener {
             let is_same =
                 name == "mode" && after.as_str().and_then(Mode::read).map(Mode::word) == before.as_str();
             if differs(before, after) && !is_same {
-                self.nonsense(None, format!("`{name}` changed"), "this cannot be changed here");
+                self.reject(None, format!("`{name}` changed"), "this cannot be changed here");
             }
         }
     }
@@ -64,22 +64,22 @@ impl Listener {
             Value::Object(after) if !after.is_empty() || before.is_empty() => after,
             Value::Null if before.is_empty() => return,
             Value::Object(_) | Value::Null => {
-                return self.nonsense(None, format!("`{name}` was removed"), "only the list defines units");
+                return self.reject(None, format!("`{name}` was removed"), "only the list defines units");
             }
-            _ => return self.nonsense(None, format!("`{name}` changed"), "it must be an object"),
+            _ => return self.reject(None, format!("`{name}` changed"), "it must be an object"),
         };
         for (name, before) in before {
             let Ok(id) = TaskId::new(name) else { continue };
             match after.get(name) {
                 Some(after) if after == before => {}
                 Some(after) if after.is_object() => self.unit(&Pair { id, before, after }),
-                Some(_) => self.nonsense(Some(&id), format!("{id} changed"), "a unit must be an object"),
-                None => self.nonsense(Some(&id), format!("{id} was removed"), "only the list defines units"),
+                Some(_) => self.reject(Some(&id), format!("{id} changed"), "a unit must be an object"),
+                None => self.reject(Some(&id), format!("{id} was removed"), "only the list defines units"),
             }
         }
         for name in after.keys().filter(|name| !before.contains_key(*name)) {
             let id = TaskId::new(name).ok();
-            self.nonsense(id.as_ref(), format!("a unit {name:?} was added"), "the list has no such unit");
+            self.reject(id.as_ref(), format!("a unit {name:?} was added"), "the list has no such unit");
         }
     }
 
@@ -93,7 +93,7 @@ impl Listener {
             (_, Some(meant)) => (status.as_str().unwrap_or_default(), meant.word),
             (_, None) => {
                 let what = format!("the status of {id} is {status}");
-                return self.nonsense(Some(id), what, "this is not a status of a unit");
+                return self.reject(Some(id), what, "this is not a status of a unit");
             }
         };
         let reason = said(&after["reason"]);
@@ -125,10 +125,10 @@ impl Listener {
         };
         let noted = wish.is_none() && is_new && !reason.is_some_and(waits);
         if let Some(wish) = wish {
-            self.wish(id, wish);
+            self.request(id, wish);
         }
         if let Some(reason) = reason.filter(|_| noted) {
-            self.wish(id, What::Noted { text: reason.to_owned() });
+            self.request(id, What::Noted { text: reason.to_owned() });
         }
     }
 
@@ -139,10 +139,10 @@ impl Listener {
             return;
         }
         match whole(is) {
-            Some(attempts @ 1..=100) => self.wish(&pair.id, What::Raise { attempts }),
+            Some(attempts @ 1..=100) => self.request(&pair.id, What::Raise { attempts }),
             _ => {
                 let what = format!("`max_iterations` of {} is {is}", pair.id);
-                self.nonsense(Some(&pair.id), what, "a whole number from 1 to 100");
+                self.reject(Some(&pair.id), what, "a whole number from 1 to 100");
             }
         }
     }
@@ -151,7 +151,7 @@ impl Listener {
     fn commits(&mut self, shown: &Value, found: &Value, carried: &mut Map<String, Value>) {
         let Value::Array(lines) = &found["commits"] else {
             if !found["commits"].is_null() {
-                self.nonsense(None, "`commits` changed".to_owned(), "it must be a list");
+                self.reject(None, "`commits` changed".to_owned(), "it must be a list");
             }
             return;
         };
@@ -160,7 +160,7 @@ impl Listener {
         let new: Vec<&Value> = lines.iter().filter(|line| !known.contains(&line.to_string())).collect();
         let commits: Vec<CommitMade> = new.iter().filter_map(|line| commit(line)).collect();
         if let Some(odd) = new.iter().find(|line| commit(line).is_none()) {
-            self.nonsense(None, format!("a commit is {odd}"), "like \"abc1234: Do it\"");
+            self.reject(None, format!("a commit is {odd}"), "like \"abc1234: Do it\"");
         }
         if commits.is_empty() {
             return;
@@ -168,7 +168,7 @@ impl Listener {
         let is_unit = |id: &&str| UNITS.iter().any(|name| shown[*name].get(id).is_some());
         let current = ["current_task", "current_phase"].iter().find_map(|name| found[*name].as_str());
         match current.filter(is_unit).and_then(|id| TaskId::new(id).ok()) {
-            Some(id) => self.wish(&id, What::Told { report: Report { commits, ..Report::default() } }),
+            Some(id) => self.request(&id, What::Told { report: Report { commits, ..Report::default() } }),
             None => {
                 let all = lines.iter().filter_map(commit).map(|commit| line(&commit));
                 carried.insert("commits".to_owned(), all.collect());
@@ -184,7 +184,7 @@ impl Listener {
         }
         let shown = before.as_str().and_then(PhaseWord::exact);
         match (shown, after.as_str().and_then(PhaseWord::meant).map(|meant| meant.word)) {
-            (_, None) => self.nonsense(None, format!("`phase` is {after}"), "this is not a phase"),
+            (_, None) => self.reject(None, format!("`phase` is {after}"), "this is not a phase"),
             (
                 Some(PhaseWord::Discover | PhaseWord::Plan),
                 Some(said @ (PhaseWord::Discover | PhaseWord::Plan)),
@@ -196,7 +196,7 @@ impl Listener {
                 carried.insert("phase".to_owned(), said.word().into());
             }
             (_, Some(PhaseWord::Deliver | PhaseWord::Complete)) => {
-                self.nonsense(None, format!("`phase` is {after}"), "not everything is done and reviewed");
+                self.reject(None, format!("`phase` is {after}"), "not everything is done and reviewed");
             }
             (_, Some(_)) => {}
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Companion, Put, Settled};
+use super::{Companion, Put, Reconciled};
 use crate::chronicle::Chronicle;
 use crate::plan::TaskId;
 use crate::run::{Report, State, Status, Task};
@@ -38,14 +38,14 @@ impl Companion for Boxes {
         true
     }
 
-    fn settle(
+    fn reconcile(
         &self,
         found: Option<&[u8]>,
         state: &State,
         chronicle: &Chronicle,
         claimed: &[TaskId],
         shown: &BTreeSet<TaskId>,
-    ) -> Settled {
+    ) -> Reconciled {
         found.map(|bytes| self.settle_boxes(bytes, (state, chronicle), claimed, shown)).unwrap_or_default()
     }
 
@@ -73,7 +73,7 @@ pub trait Ticking {
         (state, chronicle): (&State, &Chronicle),
         claimed: &[TaskId],
         shown: &BTreeSet<TaskId>,
-    ) -> Settled {
+    ) -> Reconciled {
         let ticked = self.ticked(bytes);
         let (mut edits, mut stand) = (Vec::new(), BTreeMap::new());
         let is_claim = |id: &TaskId| {
@@ -93,7 +93,7 @@ pub trait Ticking {
                 let against = against.or(is_lost.then_some(LOST));
                 let what = match against {
                     None => What::ReportDone { report: Report::default() },
-                    Some(why) => What::Nonsense {
+                    Some(why) => What::Rejected {
                         what: format!("the box of {} was ticked", task.id),
                         why: why.to_owned(),
                     },
@@ -124,7 +124,7 @@ pub trait Ticking {
         // A line that is gone is a change of the plan.
         let unticked: Vec<&TaskId> = shown.intersection(&ticks).filter(|id| !before.contains(*id)).collect();
         edits.extend(refused(&unticked));
-        Settled { notes: Vec::new(), edits, put, ticks }
+        Reconciled { notes: Vec::new(), edits, put, ticks }
     }
 }
 
@@ -146,7 +146,7 @@ fn refused(unticked: &[&TaskId]) -> Option<Edit> {
         ),
     };
     let why = format!("{why}; to change or undo what was done, add a task to the plan");
-    Some(Edit { task: Some((*first).clone()), what: What::Nonsense { what, why } })
+    Some(Edit { task: Some((*first).clone()), what: What::Rejected { what, why } })
 }
 
 /// What a list that has words for it says of such a task.
