@@ -83,7 +83,15 @@ fn place_of_folder(given: &Utf8Path, wanted: Option<SystemRef>) -> Outcome<(Utf8
     }
     match system.claims_folder(given.as_str(), &OnDisk) {
         Some(claim) => Ok((real(&given.join(claim.file))?, system)),
-        None => Err(no_plan(&given.join("plan.toml"))),
+        None if system == own() => Err(no_plan(&given.join("plan.toml"))),
+        None => {
+            let what = format!(
+                "{} is a folder, and a plan of the {} system is one file",
+                shown(&folder),
+                system.name()
+            );
+            Err(Failure::usage(what).hint("name the file"))
+        }
     }
 }
 

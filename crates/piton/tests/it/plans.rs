@@ -407,3 +407,10 @@ fn a_folder_with_a_plan_is_a_plan() {
     sandbox.script(&writers(&["T1"]));
     let _ = sandbox.run("run .").exits(0);
 }
+
+#[test]
+fn a_folder_is_not_a_plan_of_a_system_whose_plans_are_files() {
+    let sandbox = sandbox();
+    let answer = sandbox.run("plan . --dialect rwkit").exits(2);
+    let _ = answer.says("is a folder, and a plan of the rwkit system is one file").lacks("plan.toml");
+}
