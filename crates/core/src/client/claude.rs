@@ -110,7 +110,7 @@ impl Client for Claude {
         launch.usual_env = QUIET.to_vec();
         // Whoever has set that knows better.
         launch.usual_env.extend(Some(RETRIES).filter(|(name, _)| !start.machine.inherits(name)));
-        // An agent that was started by an agent is no part of it.
+        // An agent that another agent started does not belong to that conversation.
         launch.env_remove = &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];
         // It ends its tools, also those that went into sessions of their own.
         launch.stop = StopBy::Term;

@@ -1,4 +1,4 @@
-//! What holds for a client, as plain facts: whoever goes by these knows no client.
+//! Plain facts about a client. The rules and the engine go by these, so they need not know any client.
 
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {

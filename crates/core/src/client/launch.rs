@@ -95,12 +95,12 @@ pub(super) fn below(folder: &str, path: &str) -> String {
 }
 
 /// The process of a client. Its prompt is a file on standard input, which ends: an argument has a largest size, and
-/// whoever lists processes would see it.
+/// every user can list the arguments of processes.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
     /// The program, and its arguments.
     pub words: Vec<String>,
-    /// Its prompt is no input: it was told the path.
+    /// The prompt is not its input: it gets the path.
     pub reads_prompt_file: bool,
     /// Variables that a profile may say otherwise.
     pub usual_env: Vec<(&'static str, &'static str)>,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::settings_file::{self, Spot, Unfit};
 
-/// What a client is told about Piton.
+/// The skill that teaches a client to use Piton.
 pub(super) const SKILL: &str = include_str!("skill.md");
 pub(super) const OF_MARKDOWN: Marks = ("<!-- piton: begin -->", "<!-- piton: end -->");
 pub(super) const OF_TOML: Marks = ("# piton: begin", "# piton: end");

@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "happening", rename_all = "snake_case")]
 pub enum Happening {
-    /// The conversation has this name; it can be gone on with.
+    /// The conversation has this name and can be resumed.
     Session { id: String },
     /// The agent says something. Parts of one message follow each other and have the same `of`.
     Message { of: String, text: String },
@@ -64,7 +64,7 @@ pub enum Fault {
     Person,
     /// The model, or a guard before it, declined to go on with this conversation. Another one may do.
     Declined,
-    /// There is no such conversation to go on with.
+    /// The conversation to resume does not exist.
     Gone,
 }
 
@@ -121,7 +121,7 @@ pub struct Story {
     tries_again: bool,
     speaking: Option<String>,
     open_call: Option<String>,
-    /// What was used is told since the last word and the last call.
+    /// The usage since the last word and the last call was reported.
     has_counted: bool,
     noise: String,
 }
