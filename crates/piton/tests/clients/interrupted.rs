@@ -1,7 +1,10 @@
 //! Engines and clients that are killed in the middle of a tool call.
 
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
 use piton_testkit::models::{Models, say, script, shell};
-use piton_testkit::sandbox::{Running, task};
+use piton_testkit::sandbox::{Running, task, until};
 use rustix::process::Signal;
 
 use crate::{Bench, Client, run, with_each_client, with_the_others};
@@ -34,7 +37,34 @@ fn in_a_call(bench: &Bench) -> (Models, Running) {
     bench.plan(&models, &format!("attempts = 1\n{}", task("T1", "")));
     let mut engine = bench.run_fenced().spawn();
     engine.until_at(&bench.sandbox, "arrived");
+    if matches!(bench.client, Client::Claude | Client::Codex) {
+        // They begin a call before they have written down that they do.
+        until("the client has kept its call", || holds(&kept(bench), "touch begun").then_some(()));
+    }
     (models, engine)
+}
+
+/// Where the client keeps its conversations.
+fn kept(bench: &Bench) -> Utf8PathBuf {
+    let home = bench.sandbox.root().join("home");
+    match bench.client {
+        Client::Claude => home.join(".claude/projects"),
+        Client::Codex => home.join(".codex/sessions"),
+        Client::Gemini => home.join(".gemini/tmp"),
+        Client::Opencode => home.join(".local/share/opencode"),
+    }
+}
+
+/// Whether a file below the folder holds the text.
+fn holds(folder: &Utf8Path, text: &str) -> bool {
+    let entries = folder.read_dir_utf8().into_iter().flatten().flatten();
+    entries.map(|entry| entry.into_path()).any(|path| {
+        if path.is_dir() {
+            holds(&path, text)
+        } else {
+            fs::read_to_string(path).is_ok_and(|content| content.contains(text))
+        }
+    })
 }
 
 /// How many calls come before that one: gemini keeps a conversation from its first whole turn on.
@@ -83,14 +113,7 @@ fn a_client_that_is_killed_goes_on_in_the_same_conversation(bench: &Bench) {
 
 fn a_conversation_that_is_gone_is_begun_anew(bench: &Bench) {
     let (models, engine) = in_a_call(bench);
-    let home = bench.sandbox.root().join("home");
-    let kept = match bench.client {
-        Client::Claude => home.join(".claude/projects"),
-        Client::Codex => home.join(".codex/sessions"),
-        Client::Gemini => home.join(".gemini/tmp"),
-        Client::Opencode => home.join(".local/share/opencode"),
-    };
-    std::fs::remove_dir_all(kept).expect("conversations are kept there");
+    fs::remove_dir_all(kept(bench)).expect("conversations are kept there");
     bench.kill_client();
     // The third try has no conversation to go on with, and does what the first one was asked.
     let _ = engine.wait().exits(0).says("the next try begins a new conversation");
