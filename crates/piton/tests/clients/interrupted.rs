@@ -58,7 +58,7 @@ fn kept(bench: &Bench) -> Utf8PathBuf {
 /// Whether a file below the folder holds the text.
 fn holds(folder: &Utf8Path, text: &str) -> bool {
     let entries = folder.read_dir_utf8().into_iter().flatten().flatten();
-    entries.map(|entry| entry.into_path()).any(|path| {
+    entries.map(camino::Utf8DirEntry::into_path).any(|path| {
         if path.is_dir() {
             holds(&path, text)
         } else {
