@@ -284,7 +284,7 @@ fn it_is_skipped_with_the_reason_where_it_must_be() {
     there is no PROJECT.md
     PROJECT.md has no <project-context> block
     PROJECT.md has several <project-context> blocks, at lines 3, 11: which one is meant?
-    SHOP has changes of its own in PROJECT.md
+    SHOP has uncommitted changes in PROJECT.md
     PROJECT.md is read-only
     HEAD is detached in SHOP
     ");

@@ -321,7 +321,7 @@ impl fmt::Display for Wait {
             Wait::Files { checkout, files } => {
                 let shown = files.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
                 let more = files.len().saturating_sub(5);
-                write!(f, "{checkout} has changes of its own in {shown}")?;
+                write!(f, "{checkout} has uncommitted changes in {shown}")?;
                 if more > 0 { write!(f, " and {more} more") } else { Ok(()) }
             }
             Wait::Operation { checkout, what } => {

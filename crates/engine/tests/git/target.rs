@@ -416,7 +416,7 @@ fn a_target_in_a_linked_worktree_and_one_whose_folder_is_gone() {
 fn waits_say_what_a_person_can_do() {
     let files: Vec<String> = (1..=7).map(|n| format!("f{n}")).collect();
     let wait = Wait::Files { checkout: "/p".into(), files };
-    assert_eq!(wait.to_string(), "/p has changes of its own in f1, f2, f3, f4, f5 and 2 more");
+    assert_eq!(wait.to_string(), "/p has uncommitted changes in f1, f2, f3, f4, f5 and 2 more");
     let wait = Wait::Locked { path: "/p/.git/index.lock".into() };
     assert!(wait.to_string().contains("/p/.git/index.lock"));
 }

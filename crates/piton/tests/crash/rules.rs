@@ -456,7 +456,7 @@ fn a_file_that_a_person_emptied_before_the_landing_is_theirs() {
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
     fs::File::options().write(true).open(&theirs).expect("a file").set_modified(long_ago).expect("a time");
     let last = sandbox.run().expect(3);
-    assert!(last.text.contains("has changes of its own in t1.txt"), "{}", last.text);
+    assert!(last.text.contains("has uncommitted changes in t1.txt"), "{}", last.text);
     assert_eq!(fs::read_to_string(&theirs).expect("a file"), "");
 }
 

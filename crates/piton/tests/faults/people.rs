@@ -168,8 +168,8 @@ fn expected(point: &str, deed: Deed) -> (i32, &'static str) {
         Deed::Amend => (0, "landing starts over: `main` was moved to"),
         Deed::Rewind => (4, "`piton reset T1` do it again on the current branch"),
         Deed::Delete | Deed::Rename => (4, "no longer exists: `git branch main"),
-        Deed::ChangeTheFile => (3, "landing waits: [ROOT]/project has changes of its own in log.txt"),
-        Deed::Stage => (3, "landing waits: [ROOT]/project has changes of its own in new/T1.txt"),
+        Deed::ChangeTheFile => (3, "landing waits: [ROOT]/project has uncommitted changes in log.txt"),
+        Deed::Stage => (3, "landing waits: [ROOT]/project has uncommitted changes in new/T1.txt"),
         _ => (0, "landed as"),
     }
 }

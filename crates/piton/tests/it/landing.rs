@@ -146,20 +146,20 @@ fn landing_waits_for_the_files_concerned() {
     shows!(waits, @r"
     exit: 3
     --- stdout
-    plan-[RUN] stopped: [ROOT]/project has changes of its own in README.md, landing on main
+    plan-[RUN] stopped: [ROOT]/project has uncommitted changes in README.md, landing on main
       ▸ main             ░░░░░░░░░░░░░░░░░░░░ 0/2  1 pending, 1 merging
 
-      ◆ T1       merging for [SPAN]  Do T1  [ROOT]/project has changes of its own in README.md
+      ◆ T1       merging for [SPAN]  Do T1  [ROOT]/project has uncommitted changes in README.md
     --- stderr
     plan-[RUN] 2 tasks in [ROOT]/project, landing on main
     [TIME]          engine started, 3 at a time
     [TIME] T1       attempt 1 started
     [TIME] T1       verified, waits to land
-    [TIME] T1       landing waits: [ROOT]/project has changes of its own in README.md
-    [TIME]          stopped because landing waits: [ROOT]/project has changes of its own in README.md
+    [TIME] T1       landing waits: [ROOT]/project has uncommitted changes in README.md
+    [TIME]          stopped because landing waits: [ROOT]/project has uncommitted changes in README.md
 
 
-    hint: commit or stash your changes in that checkout, then `piton run` again
+    hint: commit, stash or fix what is in the way, then `piton run` again
     hint: or begin with --onto BRANCH to land elsewhere
     ");
     assert_eq!(sandbox.read("README.md"), "My own words\n");

@@ -306,11 +306,10 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
         StopReason::PlanChanged { .. } => {
             vec!["piton run PLAN   shows what has changed and how to continue".to_owned()]
         }
-        StopReason::LandingWaits { detail } if detail.contains(" has changes of its own in ") => vec![
-            "commit or stash your changes in that checkout, then `piton run` again".to_owned(),
+        StopReason::LandingWaits { .. } => vec![
+            "commit, stash or fix what is in the way, then `piton run` again".to_owned(),
             "or begin with --onto BRANCH to land elsewhere".to_owned(),
         ],
-        StopReason::LandingWaits { .. } => vec!["fix that, then `piton run` again".to_owned()],
         StopReason::Siblings { .. } => siblings_hints(&journal, run)?,
         StopReason::Budget { .. } => {
             vec!["raise it in `[budget]` of piton.toml or the plan, then `piton run` again".to_owned()]
