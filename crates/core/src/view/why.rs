@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::{after_attempts, age, counted};
 use crate::plan::{Fences, TaskId};
 use crate::run::{
-    Ending, Holder, Proof, Run, SILENT, SLOW_CHECK, State, Status, TIMED_OUT, Task, concerning, shell_word,
-    stand_in, waits_for, worker,
+    ALSO_ASKED, Ending, Holder, Proof, Run, SILENT, SLOW_CHECK, State, Status, TIMED_OUT, Task, concerning,
+    shell_word, stand_in, waits_for, worker,
 };
 use crate::time::{Span, Timestamp};
 
@@ -443,7 +443,21 @@ impl Search<'_> {
 
     /// What was printed where it went wrong: by a check, or by the agent.
     fn look(&mut self, id: &TaskId, reason: &str) {
-        let checks = if reason.contains("check `") { " --checks" } else { "" };
+        let is_check = match Ending::of(reason) {
+            Ending::SlowCheck | Ending::NoTest | Ending::NoProgram | Ending::RedCheck => true,
+            // A check failed, too, unless the agent changed nothing.
+            Ending::Asked => reason.contains(ALSO_ASKED),
+            Ending::Idle
+            | Ending::Denied
+            | Ending::TimedOut
+            | Ending::Silent
+            | Ending::Conflict
+            | Ending::Markers
+            | Ending::SelfAnswered
+            | Ending::NoWhy
+            | Ending::Other => false,
+        };
+        let checks = if is_check { " --checks" } else { "" };
         self.help(format!("piton output {id}{checks}"));
     }
 

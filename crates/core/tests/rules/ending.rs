@@ -201,15 +201,30 @@ fn a_permission_that_was_denied_needs_a_person_and_spends_no_attempt() {
     "#);
 }
 
+/// What is said of a task whose only attempt ended for this reason.
+fn abandoned_for(reason: &str) -> String {
+    let mut bench = Bench::running(vec![TaskSpec { attempts: 1, ..spec("a", &[]) }]);
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    let end = AgentEnd::Failed { reason: reason.to_owned(), feedback: String::new() };
+    bench.accept(&bench.agent_ends("a", end));
+    said(&bench, "a")
+}
+
+#[test]
+fn the_output_of_checks_is_offered_where_a_check_stopped_it() {
+    for reason in ["check `x` failed with exit status 1", "check `x` did not judge: it ran no test"] {
+        assert!(abandoned_for(reason).contains("piton output a --checks\n"), "{reason}");
+    }
+    for reason in ["the agent changed nothing", "I saw that check `x` failed"] {
+        assert!(abandoned_for(reason).contains("piton output a\n"), "{reason}");
+    }
+}
+
 #[test]
 fn each_end_names_the_setting_that_would_help() {
     let ended = |reason: &str| {
-        let mut bench = Bench::running(vec![TaskSpec { attempts: 1, ..spec("a", &[]) }]);
-        bench.start("a");
-        bench.ready("a", 0, 0);
-        let end = AgentEnd::Failed { reason: reason.to_owned(), feedback: String::new() };
-        bench.accept(&bench.agent_ends("a", end));
-        let said = said(&bench, "a");
+        let said = abandoned_for(reason);
         said.split_once("Settings that may help:\n").map(|(_, settings)| settings.to_owned())
     };
     let all: String = [
