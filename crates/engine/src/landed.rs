@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use piton_core::history::{Change, History, LastWord, Lost, Place, StandIn, Target, Whole, is_hash};
+use piton_core::history::{Change, History, LastWord, Lost, Part, Place, StandIn, Target, Whole, is_hash};
 use piton_core::plan::{Oid, Plan, TaskId, TaskSpec};
 
 use crate::git::{GitError, Repo};
@@ -93,7 +93,10 @@ pub(crate) fn compare(
         if let (true, Some(parent)) = (is_part, repo.parent(commit)?)
             && let Some(lost) = target.lost.get_mut(commit)
         {
-            lost.is_taken_back = Some(repo.is_taken_back(&parent, commit, tip)?);
+            lost.part = match repo.is_taken_back(&parent, commit, tip)? {
+                true => Part::TakenBack,
+                false => Part::InTarget,
+            };
         }
     }
     Ok(())
@@ -106,7 +109,7 @@ fn look_at(repo: &Repo, tip: &Oid, target: &mut Target, commit: &Oid) -> Result<
     }
     let base = repo.merge_base(commit, tip)?;
     let mut lost =
-        Lost { tree: repo.tree_of(commit)?, base: base.clone(), change: None, is_taken_back: None };
+        Lost { tree: repo.tree_of(commit)?, base: base.clone(), change: None, part: Part::NotAsked };
     if let Some(base) = base
         && let Some(whole) = repo.change(&base, commit)?
     {

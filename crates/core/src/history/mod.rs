@@ -5,7 +5,7 @@ mod target;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-pub use target::{Change, Lost, Recorded, Target, Whole};
+pub use target::{Change, Lost, Part, Recorded, Target, Whole};
 
 use crate::message::merged_task;
 use crate::plan::{Content, Digest, Oid, TaskId, TaskSpec};

@@ -24,8 +24,18 @@ pub struct Lost {
     pub base: Option<Oid>,
     /// What it changed since; a change of nothing is everywhere, so it is not compared.
     pub change: Option<Change>,
-    /// Whether the target has taken back what this commit alone changed. Asked where a whole holds it.
-    pub is_taken_back: Option<bool>,
+    /// What the target has of what this commit alone changed.
+    pub part: Part,
+}
+
+/// What a target has of one commit of a squashed branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Only asked where a whole holds the commit.
+    NotAsked,
+    /// Every file is again as it was before the commit.
+    TakenBack,
+    InTarget,
 }
 
 /// Lost work, and the commits of the target that may stand for it.
@@ -99,7 +109,10 @@ impl Target {
             return alone;
         };
         // All of it is there, but this part of it may be gone again.
-        if lost.is_taken_back == Some(false) { StandIn::Holds(whole.place) } else { StandIn::Nothing }
+        match lost.part {
+            Part::InTarget => StandIn::Holds(whole.place),
+            Part::TakenBack | Part::NotAsked => StandIn::Nothing,
+        }
     }
 
     /// The commit that does what a lost one did; with a task, none of another's.

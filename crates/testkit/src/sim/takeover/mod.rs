@@ -5,7 +5,7 @@ mod lists;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use piton_core::history::{Change, Commit, History, Lost, Target};
+use piton_core::history::{Change, Commit, History, Lost, Part, Target};
 use piton_core::plan::{Digest, Oid, TaskId, TaskSpec};
 use piton_core::run::{Command, Event, ImportedCommit, ImportedTask, Proof, Status};
 use piton_core::system::execute::state::{ForeignState, ForeignTask, TaskStatus};
@@ -415,7 +415,7 @@ impl Git {
             changes,
             is_taken_back: changed(&from, &to).iter().all(|line| now.get(line) == from.get(line)),
         });
-        Lost { tree: self.tree_oid(&to), base: Some(oid(base)), change, is_taken_back: None }
+        Lost { tree: self.tree_oid(&to), base: Some(oid(base)), change, part: Part::NotAsked }
     }
 
     /// Whether a commit changes the line that is a task's.
