@@ -8,7 +8,7 @@ use piton_core::chronicle::Chronicle;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{self, Command, NewRun, Note, Recorded, Report, State, Status, decide};
 use piton_core::system::config::Config;
-use piton_core::system::iterative::rebuild::{Claim, Unit, logged, rebuild};
+use piton_core::system::iterative::rebuild::{Claim, Outputs, Unit, logged, rebuild};
 use piton_core::system::iterative::{context, guardrails, progress};
 use piton_core::system::native::{self, Overrides};
 use piton_core::time::Timestamp;
@@ -132,8 +132,10 @@ pub(crate) fn log(bytes: &[u8]) {
     for entry in progress::entries(&text) {
         assert_eq!(progress::entries(&entry.write()).len(), 1, "{entry:?}");
     }
-    let unit =
-        |name: &str| Unit { id: id(name), limit: 3, commits: Vec::new(), landed: None, output: Some(true) };
+    let unit = |name: &str| {
+        let (commits, outputs) = (Vec::new(), Outputs::Exist);
+        Unit { id: id(name), limit: 3, commits, landed: None, outputs }
+    };
     let units = ["T1", "T2", "T10"].map(unit);
     let claims = BTreeMap::from([(id("T1"), Claim { status: Status::Completed, iterations: 1 })]);
     let rebuilt = same(|| rebuild(&units, &text, &claims));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::guardrails;
 use super::progress;
-use super::rebuild::{self, Believed, Claim, Rebuilt, Unit};
+use super::rebuild::{self, Believed, Claim, Outputs, Rebuilt, Unit};
 use super::state::{FILE, ForeignState, ForeignUnit};
 use crate::history::{LastWord, StandIn, Target, name_of};
 use crate::plan::{Argv, Iterative, Mode, Oid, TaskId, TaskSpec};
@@ -71,11 +71,14 @@ impl Left<'_> {
         let unit = |spec: &TaskSpec| {
             let hashes = logged.get(&spec.id).map(Vec::as_slice).unwrap_or_default();
             let git = evidence.target.as_ref().map(|target| in_git(spec, target, hashes));
-            let is_made = !makes(spec).is_empty() && git.is_none();
-            let output = is_made.then(|| !evidence.missing.contains_key(&spec.id));
+            let outputs = match evidence.missing.contains_key(&spec.id) {
+                _ if makes(spec).is_empty() || git.is_some() => Outputs::NotAsked,
+                true => Outputs::Missing,
+                false => Outputs::Exist,
+            };
             let (commits, landed) = git.unwrap_or_default();
             let raised = self.state.units.get(&spec.id).and_then(|told| told.limit).unwrap_or_default();
-            Unit { id: spec.id.clone(), limit: spec.attempts.max(raised), commits, landed, output }
+            Unit { id: spec.id.clone(), limit: spec.attempts.max(raised), commits, landed, outputs }
         };
         self.units(specs).map(unit).collect()
     }

@@ -20,8 +20,16 @@ pub struct Unit {
     pub commits: Vec<ImportedCommit>,
     /// The last of them that is part of the target.
     pub landed: Option<Oid>,
-    /// Where there is no git: whether what it is to make is there.
-    pub output: Option<bool>,
+    pub outputs: Outputs,
+}
+
+/// The files that a unit is to make, which count where there is no git.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outputs {
+    /// It names none, or its commits count.
+    NotAsked,
+    Exist,
+    Missing,
 }
 
 /// What a state file says of a unit.
@@ -183,25 +191,25 @@ fn believe(unit: &Unit, logged: &Logged, claim: Option<&Claim>) -> Believed {
     // What the log is silent about, it does not deny.
     let said_done = logged.stand == Stand::Done || logged.stand == Stand::Silent && claimed_done;
     match &logged.stand {
-        _ if said_done => match (&unit.landed, unit.output) {
+        _ if said_done => match (&unit.landed, unit.outputs) {
             (Some(commit), _) => {
                 let proof = Proof::Landed { commit: commit.clone(), verified: commit.clone() };
                 let past =
                     ImportedTask { proof: Some(proof), ..past(unit, logged, Status::Completed, before) };
                 believed(Some(past), format!("its commit {} is part of the target", commit.short()))
             }
-            (None, Some(true)) => {
+            (None, Outputs::Exist) => {
                 let past = ImportedTask {
                     proof: Some(Proof::Reported),
                     ..past(unit, logged, Status::Completed, before)
                 };
                 believed(Some(past), "its outputs exist".to_owned())
             }
-            (None, Some(false)) => {
+            (None, Outputs::Missing) => {
                 let why = "it is marked done, but its outputs do not exist".to_owned();
                 believed(Some(past(unit, logged, Status::Pending, before)), why)
             }
-            (None, None) => {
+            (None, Outputs::NotAsked) => {
                 let why = "it is marked done, but none of its commits is part of the target".to_owned();
                 believed(Some(past(unit, logged, Status::Pending, before)), why)
             }

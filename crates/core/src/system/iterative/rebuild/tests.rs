@@ -45,7 +45,7 @@ const LOG: &str = "# Progress Log
 fn unit(name: &str, landed: Option<u64>) -> Unit {
     let hash = |n: u64| ImportedCommit { hash: oid(n).to_string(), ..ImportedCommit::default() };
     let commits = landed.map(hash).into_iter().collect();
-    Unit { id: id(name), limit: 3, commits, landed: landed.map(oid), output: None }
+    Unit { id: id(name), limit: 3, commits, landed: landed.map(oid), outputs: Outputs::NotAsked }
 }
 
 fn claims(said: &[(&str, Status, u32)]) -> BTreeMap<TaskId, Claim> {
@@ -121,11 +121,12 @@ fn a_unit_goes_on_with_what_its_last_entry_leaves() {
 
 #[test]
 fn without_git_what_was_made_counts() {
-    let unit = |output| [Unit { output: Some(output), ..unit("T5", None) }];
-    let status =
-        |output| rebuild(&unit(output), LOG, &BTreeMap::new()).units[0].past.as_ref().map(|past| past.status);
-    assert_eq!(status(true), Some(Status::Completed));
-    assert_eq!(status(false), Some(Status::Pending));
+    let unit = |outputs| [Unit { outputs, ..unit("T5", None) }];
+    let status = |outputs| {
+        rebuild(&unit(outputs), LOG, &BTreeMap::new()).units[0].past.as_ref().map(|past| past.status)
+    };
+    assert_eq!(status(Outputs::Exist), Some(Status::Completed));
+    assert_eq!(status(Outputs::Missing), Some(Status::Pending));
 }
 
 #[test]
