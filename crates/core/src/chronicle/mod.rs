@@ -27,7 +27,7 @@ pub use facts::{
     Answered, BY_GIT, Changed, Commit, Context, Earlier, Entry, Failure, Feedback, Heard, Refused, Said,
     Stopped, Told, Worktree,
 };
-pub use passes::Pass;
+pub use passes::{Pass, PassFound};
 
 /// Characters of the end of a check's output, as much as the files have always shown.
 pub const DETAILS: usize = 1000;

@@ -4,7 +4,7 @@
 use super::NOT_FINISHED;
 use super::entry::{Entry, MADE};
 use super::head::{Head, Kind};
-use crate::chronicle::{Failure, Pass, Story};
+use crate::chronicle::{Failure, Pass, PassFound, Story};
 use crate::plan::TaskId;
 use crate::run::Class;
 use crate::system::kit::entries::{line, quoted};
@@ -212,7 +212,11 @@ impl Ended<'_> {
 
 /// An entry for somebody who looked once more and wrote none, once it is known whether they changed anything.
 pub(super) fn looked_again(unit: &TaskId, pass: &Pass) -> Option<String> {
-    let changed = if pass.found_work? { "something" } else { "nothing" };
+    let changed = match pass.found {
+        PassFound::Unknown => return None,
+        PassFound::Nothing => "nothing",
+        PassFound::Work => "something",
+    };
     let entry = Entry {
         head: passed_over(unit, pass)?,
         did: format!("The agent that looked once more did not say what it did. It changed {changed}."),
