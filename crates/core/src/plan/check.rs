@@ -86,6 +86,11 @@ impl Argv {
     /// Stands for Piton's own program, wherever it is.
     pub const LOOK: &str = "piton:";
 
+    /// Whether this text is a review as it is shown: what a journal holds of a check is that.
+    pub fn shows_review(text: &str) -> bool {
+        text.contains(REVIEWS)
+    }
+
     /// A line as people write it. Only what needs a shell gets one.
     pub fn parse(line: &str) -> Argv {
         const OPERATORS: &[char] =
@@ -129,6 +134,9 @@ impl Argv {
     }
 }
 
+/// Between the agent and what it is asked, where a review is shown.
+const REVIEWS: &str = " reviews it: ";
+
 /// The line in `sh -c '…'`: options of the outer shell do not count inside.
 fn inner_line(line: &str) -> Option<&str> {
     let line = line.trim();
@@ -144,7 +152,7 @@ impl fmt::Display for Argv {
             Argv::Shell(line) => f.write_str(line),
             Argv::Review { agent, ask } => {
                 let first = ask.lines().next().unwrap_or_default();
-                write!(f, "{agent} reviews it: {first}")
+                write!(f, "{agent}{REVIEWS}{first}")
             }
             Argv::Look { file, holds } if holds.is_empty() => write!(f, "{file} exists"),
             Argv::Look { file, holds } => write!(f, "{file} holds {}", shell_words::join(holds)),
@@ -156,6 +164,13 @@ impl fmt::Display for Argv {
 mod tests {
     use super::*;
     use crate::plan::{Plan, Settings, TaskId, TaskSpec};
+
+    #[test]
+    fn a_review_is_recognised_as_it_is_shown() {
+        let review = Argv::Review { agent: "reviewer".to_owned(), ask: "the forms".to_owned() };
+        assert!(Argv::shows_review(&review.to_string()));
+        assert!(!Argv::shows_review(&Argv::parse("make reviews").to_string()));
+    }
 
     #[test]
     fn only_what_needs_a_shell_gets_one() {

@@ -5,7 +5,7 @@ use super::NOT_FINISHED;
 use super::entry::{Entry, MADE};
 use super::head::{Head, Kind};
 use crate::chronicle::{Failure, Pass, PassFound, Story};
-use crate::plan::TaskId;
+use crate::plan::{Argv, TaskId};
 use crate::run::Class;
 use crate::system::kit::entries::{line, quoted};
 use crate::terminal::clean_text;
@@ -134,7 +134,7 @@ impl Ended<'_> {
             return None;
         }
         let kind = match &failure.step {
-            Some(step) if step.contains(" reviews it: ") => Kind::Review,
+            Some(step) if Argv::shows_review(step) => Kind::Review,
             Some(_) => Kind::Tests,
             None => Kind::Fix,
         };
