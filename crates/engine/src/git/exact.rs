@@ -38,10 +38,18 @@ pub enum Ignored {
     Go,
 }
 
+/// Whether modes and links of files are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Modes {
+    Compared,
+    /// The file system does not keep them.
+    Ignored,
+}
+
 #[derive(Debug)]
 pub struct ExactWorktree {
     worktree: Worktree,
-    keeps_modes: bool,
+    modes: Modes,
 }
 
 /// How a worktree differs from the commit it was brought to.
@@ -76,8 +84,8 @@ impl ExactWorktree {
             worktree
         };
         worktree.make_ready(owner)?;
-        let keeps_modes = keeps_modes(worktree.path());
-        Ok(ExactWorktree { worktree, keeps_modes })
+        let modes = if keeps_modes(worktree.path()) { Modes::Compared } else { Modes::Ignored };
+        Ok(ExactWorktree { worktree, modes })
     }
 
     pub fn path(&self) -> &Utf8Path {
@@ -137,7 +145,7 @@ impl ExactWorktree {
 
     fn call<'a>(&self, view: &'a View, args: impl IntoIterator<Item = &'a str>) -> Call<'a> {
         let mut call = view.git().call(args);
-        for setting in settings(self.keeps_modes) {
+        for setting in settings(self.modes) {
             call = call.global("-c").global(setting);
         }
         call.env("GIT_INDEX_FILE", self.index().as_str())
@@ -172,8 +180,8 @@ impl ExactWorktree {
 }
 
 /// What decides whether git takes a file for unchanged.
-pub(super) fn settings(keeps_modes: bool) -> impl Iterator<Item = &'static str> {
-    let modes = if keeps_modes { &MODES[..] } else { &[] };
+pub(super) fn settings(modes: Modes) -> impl Iterator<Item = &'static str> {
+    let modes = if modes == Modes::Compared { &MODES[..] } else { &[] };
     PINNED.iter().chain(modes).copied()
 }
 

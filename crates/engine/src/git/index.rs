@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use super::command::{Call, Git, fields, lossy, oid, os, portions};
 use super::error::GitError;
+use super::exact::{self, Modes};
 use super::merge::Difference;
 use super::repo::Repo;
 use super::status::{self, Status};
@@ -340,7 +341,7 @@ impl Repo {
         index.call(["read-tree", commit.as_str()]).run()?;
         let mut call = index.call(["status", "--porcelain=v2", "-z", "--no-renames"]);
         call = call.args(["--ignored=traditional", "--untracked-files=normal", "--ignore-submodules=dirty"]);
-        for setting in super::exact::settings(true) {
+        for setting in exact::settings(Modes::Compared) {
             call = call.global("-c").global(setting);
         }
         let list = call.bytes()?;
