@@ -14,8 +14,8 @@ pub(in crate::system) struct Spanned<T> {
     pub(in crate::system) at: Range<usize>,
 }
 
-/// The problems of one file.
-#[derive(Debug)]
+/// The problems of one file. By default, what can be repaired is not an error.
+#[derive(Debug, Default)]
 pub(in crate::system) struct Problems {
     strict: bool,
     problems: Vec<Diagnostic>,

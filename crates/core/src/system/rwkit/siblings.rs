@@ -64,7 +64,7 @@ impl Sibling {
     /// Read a list; what is wrong with it is said to those who read it for itself.
     pub fn read(list: &str, bytes: &[u8]) -> Sibling {
         let text = text::decode(bytes).text;
-        let todolist = Todolist::of(&checklist::scan(&text), &text, &mut Problems::new(false));
+        let todolist = Todolist::of(&checklist::scan(&text), &text, &mut Problems::default());
         let mut sibling = Sibling { list: list.to_owned(), ..Sibling::default() };
         sibling.ambiguous.clone_from(&todolist.ambiguous);
         for (nth, task) in todolist.tasks.iter().enumerate() {

@@ -45,8 +45,8 @@ pub fn lint(reading: &Reading) -> Vec<Problem> {
             continue;
         };
         // What is wrong with the XML has been told by the reader.
-        let Some(root) = xml::read(text, &mut Problems::new(false)) else { continue };
-        let mut linter = Linter { text, found: Problems::new(false) };
+        let Some(root) = xml::read(text, &mut Problems::default()) else { continue };
+        let mut linter = Linter { text, found: Problems::default() };
         linter.task(&root, layer);
         let found = linter.found.finish().into_iter();
         problems.extend(found.map(|diagnostic| Problem { file: file.clone(), diagnostic }));
@@ -220,7 +220,7 @@ impl Linter<'_> {
         let mut runnable = false;
         for element in section.all("step") {
             let said = Spanned { value: element.text.as_str(), at: element.text_at.clone() };
-            let steps = steps::read(&said, &mut Problems::new(false));
+            let steps = steps::read(&said, &mut Problems::default());
             runnable |= steps.iter().any(|step| !matches!(step, Step::Condition(_)));
             if steps.iter().any(|step| matches!(step, Step::Condition(_))) {
                 self.words(element);

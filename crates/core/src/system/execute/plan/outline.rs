@@ -81,7 +81,7 @@ impl Manifest {
 /// Where `manifest.json` says the project is, if it says so. Only this is looked at.
 pub fn project_path(manifest: &[u8]) -> Option<String> {
     let decoded = text::decode(manifest);
-    Manifest::read(&decoded.text, &mut Problems::new(false)).project_path
+    Manifest::read(&decoded.text, &mut Problems::default()).project_path
 }
 
 fn open(document: &str, found: &mut Problems) -> Option<Node> {

@@ -246,7 +246,7 @@ fn step(check: &Check, cwd: Option<&RepoPath>) -> String {
 
 fn reads_as(step: &str, meant: &Step) -> bool {
     let said = Spanned { value: step, at: 0..step.len() };
-    steps::read(&said, &mut Problems::new(false))[..] == [meant.clone()]
+    steps::read(&said, &mut Problems::default())[..] == [meant.clone()]
 }
 
 /// In backticks, with more of them around it than are in it.
