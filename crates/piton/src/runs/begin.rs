@@ -302,7 +302,7 @@ fn named(ids: &[TaskId]) -> String {
 
 /// What a run before this one left in the plan's files is no word about this one.
 fn begin_anew(found: &FoundPlan) -> Outcome<Vec<Command>> {
-    state_files::back_up(found, true)?;
+    state_files::put_aside(found)?;
     let again = found.read.done_again(&|name| std::fs::read(found.path.join(name)).ok());
     if let Some((name, bytes, ticked)) = again.opened {
         let path = found.path.join(name);
@@ -344,7 +344,7 @@ fn create(args: &RunArgs, found: &mut FoundPlan, project: &Project, journal: &mu
     }
     if !found.system().files().of_project {
         // What it said is in the journal now, and is replaced next.
-        state_files::back_up(found, false)?;
+        state_files::back_up(found)?;
     }
     Ok(run)
 }

@@ -50,7 +50,10 @@ impl FoundRun {
             Some(mirror) => drop(mirror.settle(&mut self.journal, &mut aide)?),
             None => self.judge_committed(decides(command))?,
         }
-        self.release_gone(mirror.is_none())?;
+        let released = self.release_gone()?;
+        if mirror.is_none() {
+            say(&released);
+        }
         siblings::look(&self.project, &mut self.journal, &self.run)?;
         let mut outcome = self.journal.command(&self.run, command, clock::now());
         if let Ok(events) = &mut outcome
@@ -89,13 +92,14 @@ impl FoundRun {
             Some(mut mirror) => {
                 mirror.settle(&mut self.journal, &mut aide)?;
                 refusals::say(&self.project, &self.journal, &self.run);
-                self.release_gone(false)
+                self.release_gone()?;
             }
             None => {
                 self.judge_committed(but)?;
-                self.release_gone(true)
+                say(&self.release_gone()?);
             }
         }
+        Ok(())
     }
 
     /// For an engine that begins: judge and take back what needs no file for it.
@@ -103,20 +107,17 @@ impl FoundRun {
         if !self.has_state_file()? {
             self.judge_committed(None)?;
         }
-        self.release_gone(true)
+        say(&self.release_gone()?);
+        Ok(())
     }
 
     fn judge_committed(&mut self, but: Option<&TaskId>) -> Outcome {
         judge::judge_committed(&self.project, &mut self.journal, &self.run, but)
     }
 
-    /// Take tasks back whose holders are not alive. `say`: nobody else does.
-    fn release_gone(&mut self, say: bool) -> Outcome {
-        let released = holders::release_gone(&mut self.journal, &self.run)?;
-        for recorded in released.iter().filter(|_| say) {
-            ui::say(line::line(recorded));
-        }
-        Ok(())
+    /// Take tasks back whose holders are not alive. A run without a state file has nothing else that says so.
+    fn release_gone(&mut self) -> Outcome<Vec<Recorded>> {
+        Ok(holders::release_gone(&mut self.journal, &self.run)?)
     }
 
     /// Whether what is next may be something else than the journal says: somebody may have written into its state file, a
@@ -148,6 +149,10 @@ fn decides(command: &Command) -> Option<&TaskId> {
         | Command::Abandon { task, .. } => Some(task),
         _ => None,
     }
+}
+
+fn say(released: &[Recorded]) {
+    released.iter().for_each(|recorded| ui::say(line::line(recorded)));
 }
 
 /// Does what a state file asks for here and now.

@@ -14,6 +14,15 @@ use crate::progress::line;
 use crate::runs::{engine, standing};
 use crate::ui;
 
+/// Why work is claimed to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// `piton report`: the holder has done it.
+    Report,
+    /// `piton confirm`: another one has looked at it.
+    Confirm,
+}
+
 /// A claim of done with its evidence and what its checks say, for the rules to decide.
 pub(crate) struct Judged {
     pub claim: Claim,
@@ -27,7 +36,7 @@ pub(crate) fn judge(
     task: &Task,
     told: &Told,
     by: &str,
-    confirms: bool,
+    purpose: Purpose,
 ) -> Outcome<Judged> {
     let id = &task.id;
     let spec = journal.spec(run, id)?;
@@ -43,7 +52,7 @@ pub(crate) fn judge(
         told.note =
             [format!("Nothing had to change: {}", told.already), told.note].join("\n").trim().to_owned();
     }
-    let claim = |(tree, results), evidence| match spec.confirm && !confirms {
+    let claim = |(tree, results), evidence| match spec.confirm && purpose == Purpose::Report {
         true => Claim::ToConfirm { tree, results, evidence },
         false => Claim::Done { tree, results, evidence },
     };
@@ -77,7 +86,7 @@ pub(crate) fn judge(
         let landed = looked.land(project, &facts, tree.as_ref());
         landed.map_err(|reason| Failure::new(format!("rejected {id}: {reason}")))?;
     }
-    if confirms {
+    if purpose == Purpose::Confirm {
         tree = claims::as_before(project, &facts, task, tree)?;
     }
     // What was counted beats what is told.
@@ -107,7 +116,7 @@ pub(crate) fn judge_committed(
         ui::say(format!("what {by} reported done is committed: {id} is checked"));
         // Commits that have these files are its work. What was told about it is known.
         let told = Told { files: task.progress.uncommitted.clone(), ..Told::default() };
-        let judged = match judge((project, journal, run), &task, &told, &by, false) {
+        let judged = match judge((project, journal, run), &task, &told, &by, Purpose::Report) {
             Ok(judged) => judged,
             // Nothing else is held up by it.
             Err(failure) => {

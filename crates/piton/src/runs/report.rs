@@ -15,6 +15,7 @@ use crate::args::{By, Which};
 use crate::failure::{ERROR, Exit, FINE, Failure, Outcome};
 use crate::progress::line;
 use crate::runs::found::FoundRun;
+use crate::runs::judge::Purpose;
 use crate::runs::{attempt, by_hand, command, find, judge, standing};
 use crate::ui;
 
@@ -121,7 +122,7 @@ impl ReportArgs {
 }
 
 /// What somebody says about a task, judged where it is said to be done.
-pub(crate) fn claim(args: &ReportArgs, confirms: bool) -> Outcome<Exit> {
+pub(crate) fn claim(args: &ReportArgs, purpose: Purpose) -> Outcome<Exit> {
     let is_done = matches!(args.what, Reported::Done | Reported::Already);
     if args.no_change && !is_done {
         return Err(Failure::usage("--no-change is for what is done"));
@@ -175,7 +176,7 @@ pub(crate) fn claim(args: &ReportArgs, confirms: bool) -> Outcome<Exit> {
         Reported::Blocked => Claim::Blocked { reason },
         Reported::Done | Reported::Already => {
             let judged =
-                judge::judge((&found.project, &mut found.journal, &found.run), &task, &told, &by, confirms)?;
+                judge::judge((&found.project, &mut found.journal, &found.run), &task, &told, &by, purpose)?;
             (told, seen) = (judged.told, judged.seen);
             judged.claim
         }

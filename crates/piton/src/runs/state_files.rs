@@ -36,8 +36,17 @@ pub(crate) fn has_state_file(found: &FoundPlan, project: &Project) -> bool {
     files.state.is_some_and(|name| home.join(name).is_file())
 }
 
-/// Put a state file aside before it is begun anew.
-pub(crate) fn back_up(found: &FoundPlan, take_away: bool) -> Outcome {
+/// Copy a state file to `.bak` before it is replaced.
+pub(crate) fn back_up(found: &FoundPlan) -> Outcome {
+    keep(found, false)
+}
+
+/// Move a state file to `.bak` before the plan begins again.
+pub(crate) fn put_aside(found: &FoundPlan) -> Outcome {
+    keep(found, true)
+}
+
+fn keep(found: &FoundPlan, take_away: bool) -> Outcome {
     let Some(name) = found.plan.settings.form.system().files().state else { return Ok(()) };
     let path = found.path.join(name);
     let kept = Utf8PathBuf::from(format!("{path}.bak"));

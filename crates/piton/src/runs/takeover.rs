@@ -167,7 +167,7 @@ impl TakeOver {
         let commands: Vec<Command> = [creation].into_iter().chain(self.taken.commands.clone()).collect();
         create::begin(journal, project, &id, &commands)?;
         // It is in the journal now, and is replaced next.
-        back_up(found, false)?;
+        back_up(found)?;
         Ok(id)
     }
 

@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::args::{By, OfTask, Which};
 use crate::failure::{ERROR, Exit, FINE, Failure, Outcome};
 use crate::runs::found::FoundRun;
+use crate::runs::judge::Purpose;
 use crate::runs::report::{ReportArgs, Reported, claim, look_again};
 use crate::runs::{attempt, by_hand, command, engine, find, judge, standing};
 use crate::{paths, ui};
@@ -67,7 +68,7 @@ pub(crate) struct ConfirmArgs {
 }
 
 pub(crate) fn report(args: &ReportArgs) -> Outcome<Exit> {
-    claim(args, false)
+    claim(args, Purpose::Report)
 }
 
 pub(crate) fn next(args: &NextArgs) -> Outcome<Exit> {
@@ -203,7 +204,7 @@ pub(crate) fn confirm(args: &ConfirmArgs) -> Outcome<Exit> {
     }
     let (by, which) = (args.by.clone(), args.which.clone());
     let report = ReportArgs::of(args.task.clone(), Reported::Done, None, by, which, args.json);
-    claim(&ReportArgs { note: args.note.clone(), ..report }, true)
+    claim(&ReportArgs { note: args.note.clone(), ..report }, Purpose::Confirm)
 }
 
 /// Run a task's checks now, and only look at what they say.

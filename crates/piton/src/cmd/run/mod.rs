@@ -56,7 +56,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     let (run, lock) = begin::settle_run(args, &mut found, &project, &mut journal)?;
     tell_deleted(&found, &project, &mut journal, &run)?;
     if !args.reset_task.is_empty() {
-        state_files::back_up(&found, false)?;
+        state_files::back_up(&found)?;
     }
     for task in &args.reset_task {
         journal.command(&run, &Command::Reset { task: task.clone(), by: "you".to_owned() }, clock::now())?;

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::args::{By, OfRun, Which};
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::runs::found::FoundRun;
+use crate::runs::judge::Purpose;
 use crate::runs::report::{self, ReportArgs, Reported};
 use crate::runs::{command, find, standing};
 use crate::ui;
@@ -82,7 +83,8 @@ pub(crate) fn gate(args: &GateArgs) -> Outcome<Exit> {
         Some(said) => {
             let what = if said == GateSaid::Failed { Reported::Failed } else { Reported::Done };
             let by = By { by: args.by.by.clone() };
-            report::claim(&ReportArgs::of(task, what, reason, by, args.which.clone(), args.json), false)
+            let report = ReportArgs::of(task, what, reason, by, args.which.clone(), args.json);
+            report::claim(&report, Purpose::Report)
         }
     }
 }
