@@ -1,5 +1,6 @@
 //! Finding, beginning and growing a run.
 
+pub(crate) mod artifacts;
 pub(crate) mod attempt;
 pub(crate) mod begin;
 pub(crate) mod by_hand;
@@ -18,7 +19,6 @@ pub(crate) mod issue;
 pub(crate) mod judge;
 pub(crate) mod known;
 pub(crate) mod lock;
-pub(crate) mod made;
 pub(crate) mod master;
 pub(crate) mod older;
 pub(crate) mod preview;

@@ -12,7 +12,7 @@ use piton_engine::project::Project;
 
 use crate::commands;
 use crate::failure::Outcome;
-use crate::runs::{made, standing};
+use crate::runs::{artifacts, standing};
 use crate::ui::{self, BOLD, DIM};
 
 /// Tasks named one by one unless all are asked for.
@@ -101,8 +101,8 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     for warning in facts.settings.form.system().warnings(&notable, &read) {
         ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&warning))));
     }
-    if let Some(made) = made::of(project, journal, &facts)? {
-        made.show();
+    if let Some(artifacts) = artifacts::find(project, journal, &facts)? {
+        artifacts.show();
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::args::Which;
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::runs::found::FoundRun;
-use crate::runs::{find, made, master, show, standing};
+use crate::runs::{artifacts, find, master, show, standing};
 use crate::{plans, ui};
 
 #[derive(Debug, Args)]
@@ -165,8 +165,8 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
             .map(|task| task_document(task, titles.get(&task.id).map(String::as_str)))
             .collect::<Vec<_>>(),
     });
-    if let Some(made) = made::of(project, journal, &facts)? {
-        made.describe(&mut document);
+    if let Some(artifacts) = artifacts::find(project, journal, &facts)? {
+        artifacts.describe(&mut document);
     }
     Ok(document)
 }

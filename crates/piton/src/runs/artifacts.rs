@@ -1,5 +1,5 @@
-//! What work that is not code is made from, and what it has made: the sources, and each output by what it holds, as it
-//! was proven and as it is now. Looks only.
+//! The files of work that is not code: its sources and its outputs, each by its content, as it was proven and as it is now.
+//! Changes nothing.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::failure::Outcome;
 use crate::paths::files_in;
 use crate::ui::{self, DIM};
 
-/// Sources that are named one by one.
+/// So many sources are named one by one: they stand on one line.
 const MOST: usize = 12;
 
-pub(crate) struct Made {
+pub(crate) struct Artifacts {
     /// Every file, with what it holds, if git could be asked.
     sources: BTreeMap<String, Option<Oid>>,
     outputs: Vec<Output>,
@@ -29,23 +29,42 @@ struct Output {
     unit: TaskId,
     path: RepoPath,
     files: BTreeMap<String, Option<Oid>>,
-    /// Whether it is what was proven; `None` if nothing was.
-    as_proven: Option<bool>,
+    proof: Proven,
 }
 
-/// Of a run that is about knowledge; others are told by what they landed.
-pub(crate) fn of(project: &Project, journal: &Journal, run: &Run) -> Outcome<Option<Made>> {
-    let Some(made) = run.settings.form.made() else { return Ok(None) };
+/// An output compared with what was proven.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Proven {
+    /// Nothing was proven, or git could not be asked.
+    NotYet,
+    Unchanged,
+    Changed,
+}
+
+impl Proven {
+    /// As programs get it.
+    fn json(self) -> Value {
+        match self {
+            Proven::NotYet => Value::Null,
+            Proven::Unchanged => Value::Bool(true),
+            Proven::Changed => Value::Bool(false),
+        }
+    }
+}
+
+/// Only a run that is about knowledge has artifacts; other runs are described by what they landed.
+pub(crate) fn find(project: &Project, journal: &Journal, run: &Run) -> Outcome<Option<Artifacts>> {
+    let Some(outputs_of_units) = run.settings.form.made() else { return Ok(None) };
     if !Utf8Path::new(&run.plan).is_dir() {
-        // It was put away, with all that it made.
+        // The plan was archived, with its outputs.
         return Ok(None);
     }
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
-    // Where git does not answer, names are told and nothing is compared.
+    // Where git does not answer, files are named and nothing is compared.
     let store = project.repo_or_store().ok().flatten();
     let sources = held(store, &root, &Utf8Path::new(&run.plan).join("sources"));
     let mut outputs = Vec::new();
-    for (unit, paths) in made {
+    for (unit, paths) in outputs_of_units {
         let task = journal.task(&run.id, &unit)?;
         let proven = task.as_ref().and_then(|task| match task.proof.as_ref()? {
             Proof::Landed { commit, .. } => Some(commit),
@@ -55,20 +74,25 @@ pub(crate) fn of(project: &Project, journal: &Journal, run: &Run) -> Outcome<Opt
         for path in paths {
             let files = held(store, &root, &root.join(path.as_str()));
             let before = proven.zip(store).and_then(|(tree, store)| store.files_at(tree, &path).ok());
-            let as_proven = before.map(|before| {
+            let is_same = |before: &BTreeMap<String, Oid>| {
                 before.len() == files.len()
                     && before.iter().all(|(file, oid)| files.get(file) == Some(&Some(oid.clone())))
-            });
-            outputs.push(Output { unit: unit.clone(), path, files, as_proven });
+            };
+            let proof = match before.as_ref().map(is_same) {
+                None => Proven::NotYet,
+                Some(true) => Proven::Unchanged,
+                Some(false) => Proven::Changed,
+            };
+            outputs.push(Output { unit: unit.clone(), path, files, proof });
         }
     }
-    Ok(Some(Made { sources, outputs }))
+    Ok(Some(Artifacts { sources, outputs }))
 }
 
 /// The files at a place: itself, or what is in it.
 fn held(store: Option<&Repo>, root: &Utf8Path, place: &Utf8Path) -> BTreeMap<String, Option<Oid>> {
     let all = if place.is_dir() { files_in(place) } else { vec![place.to_owned()] };
-    // What a link leads to is somebody else's, and what is in another repository is its.
+    // Links, and files of another repository in there, are not ours.
     let is_inner = |file: &&Utf8PathBuf| {
         let mut around = file.ancestors().skip(1).take_while(|folder| folder.starts_with(place));
         around.any(|folder| folder.file_name() == Some(".git") || folder.join(".git").exists())
@@ -81,7 +105,7 @@ fn held(store: Option<&Repo>, root: &Utf8Path, place: &Utf8Path) -> BTreeMap<Str
     names.into_iter().map(|name| (name.clone(), now.get(&name).cloned())).collect()
 }
 
-impl Made {
+impl Artifacts {
     pub(crate) fn show(&self) {
         let name = |path: &String| ui::plain(Utf8Path::new(path).file_name().unwrap_or(path));
         let mut names: Vec<String> = self.sources.keys().take(MOST).map(name).collect();
@@ -91,18 +115,17 @@ impl Made {
         if !names.is_empty() {
             ui::answer_line(format!("\n  {:8} {}", "sources", names.join(", ")));
         }
-        for output in
-            self.outputs.iter().filter(|output| output.as_proven.is_some() || !output.files.is_empty())
-        {
+        let is_known = |output: &&Output| output.proof != Proven::NotYet || !output.files.is_empty();
+        for output in self.outputs.iter().filter(is_known) {
             let content = match (output.files.len(), output.files.values().next()) {
                 (0, _) => "no longer there".to_owned(),
                 (1, Some(Some(oid))) => oid.short().to_owned(),
                 (files, _) => counted(files as u64, "file"),
             };
-            let stand = match output.as_proven {
-                Some(false) => ", changed since it was proven",
-                Some(true) => "",
-                None => ", not proven yet",
+            let stand = match output.proof {
+                Proven::Changed => ", changed since it was proven",
+                Proven::Unchanged => "",
+                Proven::NotYet => ", not proven yet",
             };
             let told = ui::styled(DIM, format!("{content}{stand}"));
             ui::answer_line(format!("  {:8} {}  {told}", output.unit, ui::plain(output.path.as_str())));
@@ -119,7 +142,7 @@ impl Made {
                 "unit": output.unit,
                 "path": output.path,
                 "files": files(&output.files),
-                "as_proven": output.as_proven,
+                "as_proven": output.proof.json(),
             })
         });
         document["outputs"] = outputs.collect();
