@@ -36,7 +36,7 @@ use crate::cmd::repair::rescue::RescueArgs;
 use crate::cmd::run::demo::DemoArgs;
 use crate::cmd::steer::add::AddArgs;
 use crate::cmd::steer::close::CloseArgs;
-use crate::cmd::steer::people::{AnswerArgs, RaiseArgs, SkipArgs, StopArgs, UnblockArgs, UnparkArgs};
+use crate::cmd::steer::overrides::{AnswerArgs, RaiseArgs, SkipArgs, StopArgs, UnblockArgs, UnparkArgs};
 use crate::cmd::system::phase::PhaseArgs;
 use crate::cmd::system::phases::{BatchArgs, GateArgs};
 use crate::cmd::watch::cost::CostArgs;
@@ -228,14 +228,14 @@ pub(crate) fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Start(args) => ledger::report::start(args),
         Command::Report(args) => ledger::report::report(args),
         Command::Confirm(args) => ledger::report::confirm(args),
-        Command::Stop(args) => steer::people::stop(args),
-        Command::Retry(args) => steer::people::retry(args),
-        Command::Reset(args) => steer::people::reset(args),
-        Command::Skip(args) => steer::people::skip(args),
-        Command::Answer(args) => steer::people::answer(args),
-        Command::Unblock(args) => steer::people::unblock(args),
-        Command::Raise(args) => steer::people::raise(args),
-        Command::Unpark(args) => steer::people::unpark(args),
+        Command::Stop(args) => steer::overrides::stop(args),
+        Command::Retry(args) => steer::overrides::retry(args),
+        Command::Reset(args) => steer::overrides::reset(args),
+        Command::Skip(args) => steer::overrides::skip(args),
+        Command::Answer(args) => steer::overrides::answer(args),
+        Command::Unblock(args) => steer::overrides::unblock(args),
+        Command::Raise(args) => steer::overrides::raise(args),
+        Command::Unpark(args) => steer::overrides::unpark(args),
         Command::Cost(args) => watch::cost::cost(args),
         Command::Import(args) => integrate::import::import(args),
         Command::Export(args) => integrate::export::export(args),

@@ -11,8 +11,8 @@ use piton_engine::{clock, disk};
 use crate::failure::{Failure, Outcome};
 use crate::paths::{self, typed};
 use crate::plans::FoundPlan;
+use crate::runs::find;
 use crate::runs::flags::RunArgs;
-use crate::runs::{find, issue};
 
 /// The command that makes a run for an engine.
 pub(crate) fn creation(
@@ -33,7 +33,7 @@ pub(crate) fn creation(
     let worktrees = if found.plan.settings.no_commits { None } else { Some(worktree_dir(args, project)) };
     let mut plan = found.plan.clone();
     if found.policy().shared_worktree {
-        plan.settings.worktree.shared = Some(issue::workplace(project, found));
+        plan.settings.worktree.shared = Some(shared_worktree(project, found));
     }
     Ok(Command::Create(Box::new(NewRun {
         run: run.clone(),
@@ -74,6 +74,13 @@ pub(crate) fn target(args: &RunArgs, repo: &Repo) -> Outcome<String> {
 
 pub(crate) fn worktree_dir(args: &RunArgs, project: &Project) -> Utf8PathBuf {
     args.worktree_dir.as_ref().map_or_else(|| project.worktree_dir(), |dir| paths::absolute(dir))
+}
+
+/// Where all tasks of a plan share one worktree: a folder next to the project, named after both.
+pub(crate) fn shared_worktree(project: &Project, found: &FoundPlan) -> String {
+    let (name, plan) = (project.root.file_name(), found.path.file_name());
+    let name = format!("{}-{}", name.unwrap_or("project"), plan.unwrap_or("issue"));
+    project.root.parent().unwrap_or(&project.root).join(name).into_string()
 }
 
 /// There is no repository that work could land in.

@@ -18,10 +18,11 @@ use crate::args::Loudness;
 use crate::failure::{self, Exit, Failure, Outcome};
 use crate::paths::typed;
 use crate::plans::{self, FoundPlan, How};
+use crate::runs::conclusion::Delivery;
 use crate::runs::flags::RunArgs;
 use crate::runs::found::FoundRun;
 use crate::runs::{
-    begin, create, detected, engine, grow, in_place, issue, known, master, preview, refusals, resume,
+    begin, conclusion, create, detected, engine, grow, in_place, known, master, preview, refusals, resume,
     same_plan, show, siblings, standing, state_files, templates,
 };
 use crate::{preflight, ui};
@@ -112,7 +113,8 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     let reason = ended?;
     conclude(&project, &run, &reason, loudness)?;
     if found.read.branch().is_some() && !loudness.json {
-        issue::conclude(&project, &run, &reason, args.gh)?;
+        let delivery = if args.gh { Delivery::SendWithGh } else { Delivery::Print };
+        conclusion::conclude(&project, &run, &reason, delivery)?;
     }
     Ok(view::exit_code(&reason))
 }
@@ -351,7 +353,7 @@ fn dry_run(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome<Exit
         };
         let git = repo.git().version()?;
         let place = match found.policy().shared_worktree {
-            true => format!("from one worktree, {}", issue::workplace(project, found)),
+            true => format!("from one worktree, {}", create::shared_worktree(project, found)),
             false => format!("with worktrees in {}", create::worktree_dir(args, project)),
         };
         ui::say(format!("would land on {target}, {place} (git {git}, needs {NEEDED})"));

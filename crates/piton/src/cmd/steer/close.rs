@@ -8,7 +8,7 @@ use piton_engine::drive::{self, LeftJob};
 use piton_engine::journal::{Journal, RunSummary};
 
 use crate::args::Which;
-use crate::cmd::steer::people;
+use crate::cmd::steer::overrides;
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::paths::{shown, typed};
 use crate::runs::{command, find, lock, standing};
@@ -51,7 +51,7 @@ pub(crate) fn close(args: &CloseArgs) -> Outcome<Exit> {
     }
     if !project.engine_lives(&run) && left_at_work(&mut found.journal, &run)? {
         ui::say(format!("the engine of the run {run} has ended; Piton first records what it was doing"));
-        people::end_jobs(&mut found, &[], args.json)?;
+        overrides::end_jobs(&mut found, &[], args.json)?;
     }
     lock::forget_dead_engine(&project, &mut found.journal, &run)?;
     let events = found.command(&Command::Close { by: command::you(), reason: args.reason.clone() })?;

@@ -2,4 +2,4 @@
 
 pub(crate) mod add;
 pub(crate) mod close;
-pub(crate) mod people;
+pub(crate) mod overrides;

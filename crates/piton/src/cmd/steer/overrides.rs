@@ -1,4 +1,4 @@
-//! What a person may say about a run: stop, retry, reset, skip, answer, unblock, raise, unpark.
+//! What a person may decide about a run: stop, retry, reset, skip, answer, unblock, raise, unpark.
 
 use clap::Args;
 use piton_core::plan::{Agent, TaskId};

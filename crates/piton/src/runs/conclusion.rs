@@ -1,4 +1,4 @@
-//! What is peculiar to runs of an issue: how they begin, and what is told when they end.
+//! What a system has to say to others when a run has ended: printed, or sent with `gh`.
 
 use piton_core::plan::RunId;
 use piton_core::run::StopReason;
@@ -8,25 +8,23 @@ use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
 use crate::failure::{Failure, Outcome};
-use crate::plans::FoundPlan;
 use crate::runs::standing;
 use crate::ui;
 
-/// Where the tasks of an issue are worked on, one after the other: beside the project, named after both.
-pub(crate) fn workplace(project: &Project, found: &FoundPlan) -> String {
-    let (name, plan) = (project.root.file_name(), found.path.file_name());
-    let name = format!("{}-{}", name.unwrap_or("project"), plan.unwrap_or("issue"));
-    project.root.parent().unwrap_or(&project.root).join(name).into_string()
+/// Whether the conclusion of a run leaves this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    Print,
+    SendWithGh,
 }
 
-/// What is left for a person, or for `gh`, to tell others when a run has ended.
-pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, send: bool) -> Outcome {
+pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, delivery: Delivery) -> Outcome {
     let Some(mut journal) = Journal::open_existing(&project.home)? else { return Ok(()) };
     let system = standing::facts(&journal, run)?.settings.form.system();
     let Some(conclusion) = system.conclusion() else { return Ok(()) };
     let (state, chronicle) = (journal.load(run)?, journal.chronicle(run)?);
     let Some(Conclusion { text, sends }) = conclusion(&state, &chronicle, reason) else { return Ok(()) };
-    if !send {
+    if delivery == Delivery::Print {
         ui::say(format!("\n{text}"));
         ui::hint("piton run … --gh   sends it with `gh`");
         return Ok(());
@@ -37,13 +35,13 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, send
 fn gh(project: &Project, words: &[String]) -> Outcome {
     let [program, rest @ ..] = words else { return Ok(()) };
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
-    let told = words.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" ");
+    let shown = words.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" ");
     match git::send(program, &rest, &project.root) {
         Ok(status) if status.success() => {
-            ui::say(format!("done: {told}"));
+            ui::say(format!("done: {shown}"));
             Ok(())
         }
-        Ok(status) => Err(Failure::new(format!("`{told}` failed ({status}); the work itself is safe"))),
+        Ok(status) => Err(Failure::new(format!("`{shown}` failed ({status}); the work itself is safe"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Err(Failure::new(format!("`{program}` is not installed; the work itself is safe"))
                 .hint("without --gh, the texts are printed"))
