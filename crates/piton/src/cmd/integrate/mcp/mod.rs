@@ -54,8 +54,12 @@ fn serve(mut input: impl BufRead, send: &(dyn Fn(&Value) + Sync), desk: &Desk) -
         let (calls, waiting) = sync_channel::<Call>(WAITING);
         scope.spawn(move || waiting.into_iter().for_each(|call| send(&call.carry_out(desk))));
         let mut line = Vec::new();
-        while let Some(is_whole) = next_line(&mut input, &mut line)? {
-            let heard = if is_whole { protocol::hear(&line) } else { Heard::Refused(protocol::too_long()) };
+        loop {
+            let heard = match next_line(&mut input, &mut line)? {
+                NextLine::End => break,
+                NextLine::Read => protocol::hear(&line),
+                NextLine::TooLong => Heard::Refused(protocol::too_long()),
+            };
             match heard {
                 Heard::Nothing => {}
                 Heard::Refused(answer) => send(&answer),
@@ -71,19 +75,24 @@ fn serve(mut input: impl BufRead, send: &(dyn Fn(&Value) + Sync), desk: &Desk) -
     })
 }
 
-/// Read a line; `None` at the end, `false` if it was too long to be kept.
-fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<bool>> {
+enum NextLine {
+    Read,
+    TooLong,
+    End,
+}
+
+fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<NextLine> {
     line.clear();
     let limit = u64::try_from(LONGEST).unwrap_or(u64::MAX);
     if input.by_ref().take(limit).read_until(b'\n', line)? == 0 {
-        return Ok(None);
+        return Ok(NextLine::End);
     }
     if line.len() < LONGEST || line.ends_with(b"\n") {
-        return Ok(Some(true));
+        return Ok(NextLine::Read);
     }
     line.clear();
     input.skip_until(b'\n')?;
-    Ok(Some(false))
+    Ok(NextLine::TooLong)
 }
 
 struct Call {
