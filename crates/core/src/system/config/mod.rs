@@ -14,5 +14,4 @@ pub(crate) use checks::{CHECK_TIMEOUT, check_name, hidden_failures};
 pub(in crate::system) use name::LONGEST_NAME;
 pub use name::name_from;
 pub use tables::DEFAULT_AGENT;
-pub(in crate::system) use tables::PRIORITY;
 pub use tables::{Config, Defaults, Policy, Worktree, read_config};

@@ -18,8 +18,8 @@ use crate::time::Span;
 
 /// The agent of a task where nobody names one.
 pub const DEFAULT_AGENT: &str = "default";
-pub(in crate::system) const ATTEMPTS: u32 = 3;
-pub(in crate::system) const PRIORITY: u32 = 50;
+const ATTEMPTS: u32 = 3;
+const PRIORITY: u32 = 50;
 
 /// What a project says for all its plans; what is not said is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

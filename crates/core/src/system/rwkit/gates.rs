@@ -6,14 +6,11 @@ use super::state::{GATES, gate_task};
 use crate::plan::{About, Argv, Check, Content, Group, GroupId, RepoPath, TaskSpec, Words};
 use crate::review;
 use crate::system::config::{self, Config};
-use crate::time::Span;
 use crate::toolchain::{self, Detected};
 
-/// How long a task, or a gate, may take where nobody says so.
-pub(super) const TIMEOUT: Span = Span::minutes(30);
-/// How often a gate is mended before it is given up, where nobody says so.
+/// How often a gate is fixed before it is abandoned, unless the project sets it.
 const FIXES: u32 = 3;
-/// The same for gates whose look is dear.
+/// The same for gates that are expensive to check.
 const FEW_FIXES: u32 = 2;
 /// The gate that asks for a test of every story.
 const COVERAGE: &str = "story_coverage";
@@ -39,30 +36,19 @@ pub(super) fn gates(
         let (Ok(id), Ok(group)) = (gate_task(name), GroupId::new(&format!("gate-{name}"))) else { continue };
         let nth = first + u32::try_from(groups.len()).unwrap_or(u32::MAX);
         groups.push(Group { id: group, title: format!("Gate {name}") });
-        let defaults = &config.defaults;
         tasks.push(TaskSpec {
-            id,
-            title: format!("Pass the gate {name}"),
-            prompt: prompt(name, &about.todolist_path),
             group: nth,
-            depends_on: Vec::new(),
-            files: Vec::new(),
-            criteria: Vec::new(),
             checks,
             priority: 1,
-            agent: defaults.agent.clone().unwrap_or_else(|| config::DEFAULT_AGENT.to_owned()),
             attempts: fixes + 1,
             confirm: false,
             may_change_nothing: true,
             check_first: true,
             may_fail: true,
             gate: true,
-            timeout: defaults.timeout.unwrap_or(TIMEOUT),
-            silence: defaults.silence.flatten(),
-            exports: Vec::new(),
-            outside: Vec::new(),
             // What a gate asks for is in its name; what judges it is a check.
             source: Some(Content::of_words(&Words { title: name, ..Words::default() })),
+            ..config.task(id, format!("Pass the gate {name}"), prompt(name, &about.todolist_path))
         });
     }
     (groups, tasks)

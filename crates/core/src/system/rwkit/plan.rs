@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::batches::Levels;
-use super::gates::TIMEOUT;
 use super::prompt::{self, Source};
 use super::takeover::Left;
 use super::todolist::{Task, Todolist};
@@ -104,7 +103,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
     let refused = problems
         .iter()
         .any(|problem| problem.file == given.place && problem.diagnostic.severity == Severity::Error);
-    let mut maker = Maker {
+    let mut maker = LineTasks {
         given,
         siblings: &siblings,
         source: Source::new(&source, &lines, &todolist),
@@ -178,7 +177,7 @@ fn before(task: &Task) -> Before {
 }
 
 /// Makes tasks of lines.
-struct Maker<'a, 'f> {
+struct LineTasks<'a, 'f> {
     given: &'a Given<'a>,
     siblings: &'a [Sibling],
     source: Source<'a>,
@@ -187,7 +186,7 @@ struct Maker<'a, 'f> {
     strange: HashSet<String>,
 }
 
-impl Maker<'_, '_> {
+impl LineTasks<'_, '_> {
     fn tasks(&mut self) -> (Vec<Group>, Vec<TaskSpec>) {
         let list = self.source.list;
         let Linked { needs, outside } = siblings::link(list, self.siblings, self.source.text, self.found);
@@ -232,28 +231,17 @@ impl Maker<'_, '_> {
         let says_none = task.files.as_ref().is_some_and(Vec::is_empty);
         let own = prompt::own(&self.source, task);
         let words = Words { title: &task.title, prompt: &own, files: &files, ..Words::default() };
+        let (title, prompt) = (self.title(task), prompt::prompt(&self.source, task, retold));
         TaskSpec {
-            id: task.id.clone(),
-            title: self.title(task),
-            prompt: prompt::prompt(&self.source, task, retold),
-            group: 0,
             depends_on,
             files: files.clone(),
-            criteria: Vec::new(),
             checks,
             priority: task.priority.or(defaults.priority).unwrap_or(PRIORITY),
             agent: self.agent(task),
             attempts: defaults.attempts.unwrap_or(ATTEMPTS),
-            confirm: defaults.confirm.unwrap_or(false),
             may_change_nothing: defaults.may_change_nothing.unwrap_or(says_none),
-            check_first: defaults.check_first.unwrap_or(false),
-            may_fail: defaults.may_fail.unwrap_or(false),
-            gate: false,
-            timeout: defaults.timeout.unwrap_or(TIMEOUT),
-            silence: defaults.silence.flatten(),
-            exports: Vec::new(),
-            outside: Vec::new(),
             source: Some(Content::of_words(&words)),
+            ..self.given.config.task(task.id.clone(), title, prompt)
         }
     }
 

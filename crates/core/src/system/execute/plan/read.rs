@@ -441,28 +441,19 @@ fn spec(task: Task, group: u32, config: &Config) -> TaskSpec {
         exports: &task.exports,
     };
     let source = Content::of_words(&words);
+    let spec = config.task(task.id.value, task.name, task.prompt);
     TaskSpec {
-        id: task.id.value,
-        title: task.name,
-        prompt: task.prompt,
         group,
-        depends_on: Vec::new(),
         // A task that makes no files sets something up, and may find it done.
         may_change_nothing: defaults.may_change_nothing.unwrap_or(files.is_empty()),
-        check_first: defaults.check_first.unwrap_or(false),
-        may_fail: defaults.may_fail.unwrap_or(false),
-        gate: false,
         files,
         criteria,
         checks,
-        priority: task.priority.or(defaults.priority).unwrap_or(config::PRIORITY),
-        agent: defaults.agent.clone().unwrap_or_else(|| config::DEFAULT_AGENT.to_owned()),
+        priority: task.priority.unwrap_or(spec.priority),
         attempts: defaults.attempts.unwrap_or(ATTEMPTS),
-        confirm: defaults.confirm.unwrap_or(false),
         timeout: defaults.timeout.unwrap_or(TIMEOUT),
-        silence: defaults.silence.flatten(),
         exports: task.exports,
-        outside: Vec::new(),
         source: Some(source),
+        ..spec
     }
 }

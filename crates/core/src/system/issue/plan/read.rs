@@ -27,13 +27,11 @@ use crate::system::kit::problems::{Problems, cut};
 use crate::system::kit::takeover::{LeftFiles, Legacy};
 use crate::system::kit::text;
 use crate::system::{Before, Folder, Form, Given, Problem, ReadPlan, Reading};
-use crate::time::Span;
 use crate::toolchain::Detected;
 use crate::view::preview::Line;
 
 /// Failed attempts after which this system halts.
 const ATTEMPTS: u32 = 3;
-const TIMEOUT: Span = Span::minutes(30);
 /// What tasks are told of others' texts, over a whole plan: more says nothing new, and a hostile one could make it
 /// the square of its size.
 const RETOLD: usize = 4 << 20;
@@ -101,7 +99,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
     outline.problems(&checklist).into_iter().for_each(|problem| found.push(problem.clone()));
     let mut requirements = reader.requirements(folder, list);
     let issue = reader.issue(&checklist, &source, list, &mut found);
-    let mut maker = Maker {
+    let mut maker = BoxTasks {
         given,
         text: &source,
         list: &checklist,
@@ -269,7 +267,7 @@ impl Reader<'_> {
 }
 
 /// Makes tasks of boxes.
-struct Maker<'a, 'f> {
+struct BoxTasks<'a, 'f> {
     given: &'a Given<'a>,
     text: &'a str,
     list: &'a Checklist,
@@ -289,7 +287,7 @@ struct Parent {
     rows: BTreeSet<usize>,
 }
 
-impl Maker<'_, '_> {
+impl BoxTasks<'_, '_> {
     fn tasks(&mut self) -> (Vec<Group>, Vec<TaskSpec>) {
         let outline = self.outline;
         let mut parents: HashMap<usize, Parent> = HashMap::new();
@@ -390,29 +388,19 @@ impl Maker<'_, '_> {
         );
         let is_checkpoint = node.title.to_lowercase().contains("checkpoint");
         let checks = self.checks(if is_checkpoint { details } else { const { &Details::EMPTY } });
+        let title = self.title(node);
         TaskSpec {
-            id: node.id.clone(),
-            title: self.title(node),
-            prompt,
             group,
-            depends_on: Vec::new(),
             files,
             criteria,
             checks,
             priority,
-            agent: defaults.agent.clone().unwrap_or_else(|| config::DEFAULT_AGENT.to_owned()),
             attempts: defaults.attempts.unwrap_or(ATTEMPTS),
-            confirm: defaults.confirm.unwrap_or(false),
             // A checkpoint may find that everything is as it should be.
             may_change_nothing: defaults.may_change_nothing.unwrap_or(is_checkpoint),
             check_first: defaults.check_first.unwrap_or(is_checkpoint),
-            may_fail: defaults.may_fail.unwrap_or(false),
-            gate: false,
-            timeout: defaults.timeout.unwrap_or(TIMEOUT),
-            silence: defaults.silence.flatten(),
-            exports: Vec::new(),
-            outside: Vec::new(),
             source: Some(source),
+            ..self.given.config.task(node.id.clone(), title, prompt)
         }
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::brief::{self, Brief, left, placeholder};
 use super::needs::Needs;
-use super::review::{TIMEOUT, review, verifier};
+use super::review::{review, verifier};
 use super::unit::{self, Unit};
 use super::{BRIEFS, LISTS, templates};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -87,7 +87,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
     let outline = Outline::of(&lines, &source, &mut found);
     outline.problems(&lines).into_iter().for_each(|problem| found.push(problem.clone()));
     let mode = if list == LISTS[0] { Mode::Development } else { Mode::Knowledge };
-    let mut maker = Maker {
+    let mut maker = UnitTasks {
         given,
         text: &source,
         list: &lines,
@@ -255,7 +255,7 @@ impl Reader<'_> {
 }
 
 /// Makes tasks of units.
-struct Maker<'a, 'f> {
+struct UnitTasks<'a, 'f> {
     given: &'a Given<'a>,
     text: &'a str,
     list: &'a Checklist,
@@ -271,7 +271,7 @@ struct Maker<'a, 'f> {
     in_sequence: bool,
 }
 
-impl Maker<'_, '_> {
+impl UnitTasks<'_, '_> {
     fn tasks(&mut self) -> (Vec<TaskSpec>, BTreeMap<TaskId, AboutUnit>) {
         let outline = self.outline;
         let nodes: Vec<(usize, &Node)> = outline.tasks().collect();
@@ -319,29 +319,18 @@ impl Maker<'_, '_> {
             ..Words::default()
         };
         let source = Content::of_words(&words);
+        let prompt = self.prompt(&title, unit, retold);
         TaskSpec {
-            id: node.id.clone(),
-            prompt: self.prompt(&title, unit, retold),
-            group: 0,
-            depends_on: Vec::new(),
             files,
             criteria: unit.criteria.clone(),
             checks: self.checks(&node.id, &title, unit),
-            title,
             priority: 1,
             agent: self.agent(unit),
             attempts: limit,
-            // One more pass by somebody new, whatever the project says for other plans: this is what the system is.
+            // A fresh agent looks once more, whatever the project sets for other plans: the system is built on it.
             confirm: true,
-            may_change_nothing: defaults.may_change_nothing.unwrap_or(false),
-            check_first: defaults.check_first.unwrap_or(false),
-            may_fail: defaults.may_fail.unwrap_or(false),
-            gate: false,
-            timeout: defaults.timeout.unwrap_or(TIMEOUT),
-            silence: defaults.silence.flatten(),
-            exports: Vec::new(),
-            outside: Vec::new(),
             source: Some(source),
+            ..self.given.config.task(node.id.clone(), title, prompt)
         }
     }
 

@@ -12,7 +12,7 @@ pub const REVIEW: &str = "review";
 /// How often the work is mended before the review is given up.
 const FIXES: u32 = 3;
 /// Somebody who reads takes as long as somebody who writes.
-pub(super) const TIMEOUT: Span = Span::minutes(30);
+const TIMEOUT: Span = Span::minutes(30);
 /// Characters of a title that a question shows.
 const SHOWN: usize = 200;
 
@@ -62,32 +62,25 @@ pub(super) fn review(
     let folded: std::collections::HashSet<String> = units.iter().map(|unit| unit.id.folded()).collect();
     let names = std::iter::once(REVIEW.to_owned()).chain((2..).map(|nth| format!("{REVIEW}-{nth}")));
     let name = names.into_iter().find(|name| !folded.contains(name)).unwrap_or_default();
-    let defaults = &config.defaults;
+    let id = TaskId::new(&name).expect("a word and a number are an id");
+    let prompt = format!(
+        "Every unit of {} is done, but the review of the whole has found problems. They are listed below. Fix the causes; do not undo anything that was asked for.",
+        about.name
+    );
     let task = TaskSpec {
-        id: TaskId::new(&name).expect("a word and a number are an id"),
-        title: "Review the whole".to_owned(),
-        prompt: format!(
-            "Every unit of {} is done, but the review of the whole has found problems. They are listed below. Fix the causes; do not undo anything that was asked for.",
-            about.name
-        ),
         group,
         depends_on: units.iter().map(|unit| unit.id.clone()).collect(),
-        files: Vec::new(),
         criteria: about.done_when.clone(),
         checks: vec![check(config, &["reviewer", "verifier"], ask(about))],
         priority: 1,
-        agent: defaults.agent.clone().unwrap_or_else(|| config::DEFAULT_AGENT.to_owned()),
         attempts: 1 + FIXES,
         confirm: false,
         may_change_nothing: true,
         check_first: true,
         may_fail: false,
         gate: true,
-        timeout: defaults.timeout.unwrap_or(TIMEOUT),
-        silence: defaults.silence.flatten(),
-        exports: Vec::new(),
-        outside: Vec::new(),
         source: Some(Content::of_words(&Words { criteria: &about.done_when, ..Words::default() })),
+        ..config.task(id, "Review the whole", prompt)
     };
     let id = GroupId::new(REVIEW).expect("a word is a group");
     (Group { id, title: "Review".to_owned() }, task)
