@@ -46,3 +46,13 @@ pub(in crate::system) struct Pair<'v> {
     pub(in crate::system) before: &'v Value,
     pub(in crate::system) after: &'v Value,
 }
+
+/// Whether a field has another value now. A field that is left out, or null, has not changed.
+pub(in crate::system) fn differs(before: &Value, after: &Value) -> bool {
+    !after.is_null() && before != after
+}
+
+/// The text of a field, unless it is blank.
+pub(in crate::system) fn text_of(value: &Value) -> Option<&str> {
+    value.as_str().map(str::trim).filter(|text| !text.is_empty())
+}

@@ -14,7 +14,7 @@ use crate::plan::{Mode, TaskId};
 use crate::run::{Command, CommitMade, Report};
 use crate::system::edit::{self, Edit, What, changes};
 use crate::system::iterative::Iterations;
-use crate::system::kit::diff::{self, Pair};
+use crate::system::kit::diff::{self, Pair, differs, text_of};
 use crate::system::kit::shape;
 use crate::system::kit::status::TaskStatus;
 
@@ -96,8 +96,8 @@ impl Listener {
                 return self.reject(Some(id), what, "this is not a status of a unit");
             }
         };
-        let reason = said(&after["reason"]);
-        let is_new = reason.is_some() && reason != said(&before["reason"]);
+        let reason = text_of(&after["reason"]);
+        let is_new = reason.is_some() && reason != text_of(&before["reason"]);
         let cause = |otherwise: &str| match reason {
             Some(reason) => reason.to_owned(),
             None => format!("{otherwise} in {FILE}"),
@@ -216,16 +216,6 @@ impl Listener {
         }
         changes(&before, &after)
     }
-}
-
-/// Something else is said. What is left out, or null, is not said.
-fn differs(before: &Value, after: &Value) -> bool {
-    !after.is_null() && before != after
-}
-
-/// Words, if there are any.
-fn said(value: &Value) -> Option<&str> {
-    value.as_str().map(str::trim).filter(|text| !text.is_empty())
 }
 
 /// A count; some write it in quotes.

@@ -17,7 +17,7 @@ use crate::plan::{AboutTask, RepoPath, TaskId};
 use crate::run::{Command, ImportedError, Report};
 use crate::system::Addition;
 use crate::system::edit::{self, Edit, What, changes};
-use crate::system::kit::diff;
+use crate::system::kit::diff::{self, Pair, differs, text_of};
 use crate::system::kit::status::TaskStatus;
 use crate::system::rwkit::Rwkit;
 
@@ -49,20 +49,8 @@ pub fn commands(edit: &Edit, by: &str) -> Vec<Command> {
 
 type Listener = diff::Listener<Rwkit>;
 
-/// One task before and after, with its failed attempts; after, somebody may have left them out.
-struct Pair<'v> {
-    id: TaskId,
-    before: &'v Value,
-    after: &'v Value,
-    retries: (i64, Option<i64>),
-}
-
-impl Pair<'_> {
-    fn is_same(&self) -> bool {
-        let (was, is) = self.retries;
-        self.before == self.after && is.is_none_or(|is| is == was)
-    }
-}
+/// How often a task has failed, before and after. An edit may leave it out.
+type Retries = (i64, Option<i64>);
 
 impl Listener {
     /// What the run was given is not given here.
@@ -172,10 +160,11 @@ impl Listener {
             let Ok(id) = TaskId::new(name) else { continue };
             match after.get(name) {
                 Some(after) if after.is_object() => {
-                    let pair = Pair { id, before, after, retries: retries(name) };
-                    if !pair.is_same() {
+                    let (was, is) = retries(name);
+                    if before != after || is.is_some_and(|is| is != was) {
+                        let pair = Pair { id, before, after };
                         self.planned(&pair);
-                        self.task(&pair);
+                        self.task(&pair, (was, is));
                     }
                 }
                 Some(_) => self.reject(Some(&id), format!("{id} changed"), "a task must be an object"),
@@ -185,7 +174,7 @@ impl Listener {
         let untold = Value::Null;
         for (name, after) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
             let Some(id) = self.add(name, after) else { continue };
-            self.task(&Pair { id, before: &untold, after, retries: retries(name) });
+            self.task(&Pair { id, before: &untold, after }, retries(name));
         }
     }
 
@@ -199,7 +188,7 @@ impl Listener {
                 return None;
             }
         };
-        let Some(title) = said(&entry["description"]) else {
+        let Some(title) = text_of(&entry["description"]) else {
             self.reject(Some(&id), what, "it has no description");
             return None;
         };
@@ -223,7 +212,7 @@ impl Listener {
                 }
             }
         }
-        let [story, agent] = ["story_id", "agent"].map(|name| said(&entry[name]).map(str::to_owned));
+        let [story, agent] = ["story_id", "agent"].map(|name| text_of(&entry[name]).map(str::to_owned));
         let task = Addition {
             id: id.clone(),
             title: title.to_owned(),
@@ -251,8 +240,8 @@ impl Listener {
         }
     }
 
-    fn task(&mut self, pair: &Pair) {
-        let Pair { id, before, after, retries: (was, is) } = pair;
+    fn task(&mut self, pair: &Pair, (was, is): Retries) {
+        let Pair { id, before, after } = pair;
         let Some(report) = self.report(pair) else { return };
         let word_of = |entry: &Value| entry["status"].as_str().and_then(TaskWord::exact);
         let shown = word_of(before).unwrap_or(TaskWord::Pending);
@@ -286,11 +275,11 @@ impl Listener {
         use TaskWord::{Blocked, Completed, Failed, InProgress, Pending, Skipped};
         let wish = match (shown, meant) {
             // Who counts from the beginning again begins again.
-            (Failed, Failed) | (Blocked, Blocked) if *was > 0 && is.is_some_and(|is| is <= 0) => {
+            (Failed, Failed) | (Blocked, Blocked) if was > 0 && is.is_some_and(|is| is <= 0) => {
                 Some(What::Reset)
             }
             // Tried and failed once more.
-            (Failed, Failed) if is.is_some_and(|is| is > *was) => Some(failed()),
+            (Failed, Failed) if is.is_some_and(|is| is > was) => Some(failed()),
             (Pending | InProgress | Failed, same) if same == shown && says_done => Some(done()),
             (shown, same) if same == shown => None,
             (_, Pending) => Some(What::Reset),
@@ -415,7 +404,7 @@ impl Listener {
                 continue;
             }
             let level = line["level"].as_str().and_then(Level::meant).unwrap_or(Level::Info);
-            match said(&line["message"]).or_else(|| said(line)) {
+            match text_of(&line["message"]).or_else(|| text_of(line)) {
                 Some(message) => {
                     let text = log::entry(level, message);
                     self.edits.push(Edit { task: None, what: What::Noted { text } });
@@ -450,23 +439,13 @@ impl Listener {
     }
 }
 
-/// Something else is said. What is left out, or null, is not said.
-fn differs(before: &Value, after: &Value) -> bool {
-    !after.is_null() && before != after
-}
-
-/// Words, if there are any.
-fn said(value: &Value) -> Option<&str> {
-    value.as_str().map(str::trim).filter(|text| !text.is_empty())
-}
-
 /// What a task's `error` says: a text, as the recipes write it, an object of the execute system, or several of either.
 fn errors(value: &Value) -> Vec<ImportedError> {
     let all = match value {
         Value::Array(all) => all.as_slice(),
         one => std::slice::from_ref(one),
     };
-    let told = all.iter().map(|one| match said(one) {
+    let told = all.iter().map(|one| match text_of(one) {
         Some(text) => ImportedError { message: text.to_owned(), ..ImportedError::default() },
         None => edit::past_error(one),
     });
@@ -477,9 +456,9 @@ fn errors(value: &Value) -> Vec<ImportedError> {
 fn texts(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::Null => Some(Vec::new()),
-        Value::String(text) => Some(said(value).map(|_| text.trim().to_owned()).into_iter().collect()),
+        Value::String(text) => Some(text_of(value).map(|_| text.trim().to_owned()).into_iter().collect()),
         Value::Array(items) => {
-            let text = |item: &Value| said(item).map(str::to_owned);
+            let text = |item: &Value| text_of(item).map(str::to_owned);
             Some(items.iter().filter_map(text).collect())
         }
         _ => None,
