@@ -148,7 +148,8 @@ fn nothing_is_lost(found: &RwkitReading) {
 
 /// Whatever is ticked is read as done, and the plan stays the same.
 fn ticked(found: &RwkitReading, bytes: &[u8]) {
-    let all: BTreeMap<TaskId, bool> = found.reading.before.keys().map(|id| (id.clone(), true)).collect();
+    let all: BTreeMap<TaskId, Word> =
+        found.reading.before.keys().map(|id| (id.clone(), Word::Completed)).collect();
     let Some(new) = boxes::tick(bytes, &all) else { return };
     assert_eq!(new.missing, [], "every task is there");
     let again = boxes::tick(&new.bytes, &all).expect("what was ticked is a text");

@@ -22,18 +22,19 @@ pub trait Collection: Sync {
 /// The lists, in the order in which they are worked on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lists {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ListEntry>,
     pub problems: Vec<Diagnostic>,
 }
 
+/// One list, as the file names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct ListEntry {
     pub name: String,
-    /// What the list is made from.
+    /// The document that the list was made from.
     pub plan: Option<RepoPath>,
-    /// A path from the root of the project, or a name beside the file. `None`: there is no list yet.
+    /// A path from the root of the project, or a file name in the folder of this file. `None`: there is no list yet.
     pub list: Option<RepoPath>,
-    /// It is to be worked on, as far as this file says.
+    /// Work is left, as far as this file says.
     pub is_open: bool,
 }
 
@@ -45,11 +46,11 @@ pub struct Standing {
     pub total: usize,
 }
 
-/// The path of a list that a file names: beside the file, or from a folder above it.
+/// The path of a list that a file names: in the same folder, or from a folder above it.
 pub fn file_of(collection: &str, list: &str, disk: &dyn Disk) -> Option<String> {
     let folder = collection.rsplit_once('/').map_or("", |(folder, _)| folder);
     let name = list.rsplit('/').next().filter(|name| !name.is_empty())?;
     let above = std::iter::successors(Some(folder), |folder| folder.rsplit_once('/').map(|(above, _)| above));
-    let beside = [join(folder, list), join(folder, name)];
-    beside.into_iter().chain(above.map(|folder| join(folder, list))).find(|path| disk.is_file(path))
+    let here = [join(folder, list), join(folder, name)];
+    here.into_iter().chain(above.map(|folder| join(folder, list))).find(|path| disk.is_file(path))
 }

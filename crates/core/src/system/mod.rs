@@ -43,7 +43,7 @@ use crate::plan::{Group, Plan, TaskId};
 use crate::run::{AgentEnd, Refusal, Report, State, Status, Task};
 
 pub use addition::Addition;
-pub use collection::{Collection, Entry, Lists, Standing, file_of};
+pub use collection::{Collection, ListEntry, Lists, Standing, file_of};
 pub use description::{Description, Folded, Unchanged};
 pub use finding::{Claim, Disk, FileClaim, Outdated, ProjectNamed, Strength, Typed};
 pub use form::Form;

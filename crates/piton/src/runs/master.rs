@@ -6,7 +6,7 @@ use piton_core::plan::RepoPath;
 use piton_core::run::{Selection, Session, StopReason};
 use piton_core::system::kit::outline::Word;
 use piton_core::system::kit::text;
-use piton_core::system::{Collection, Entry, Standing, file_of, systems};
+use piton_core::system::{Collection, ListEntry, Standing, file_of, systems};
 use piton_core::view::{self, RunStatus, counted};
 use piton_engine::disk;
 use piton_engine::journal::Journal;
@@ -27,7 +27,7 @@ pub(crate) fn collection(path: &Utf8Path) -> Option<&'static dyn Collection> {
 /// A master list: what it says, and what is wrong with it, which is told here.
 struct Lists {
     path: Utf8PathBuf,
-    entries: Vec<Entry>,
+    entries: Vec<ListEntry>,
     collection: &'static dyn Collection,
 }
 
@@ -53,7 +53,7 @@ impl Lists {
     }
 
     /// The file of an entry: `None` if it has no list yet.
-    fn file(&self, entry: &Entry) -> Outcome<Option<Utf8PathBuf>> {
+    fn file(&self, entry: &ListEntry) -> Outcome<Option<Utf8PathBuf>> {
         let Some(list) = &entry.list else { return Ok(None) };
         let missing = || Failure::new(format!("{list} is not there")).hint("correct the master list");
         list_of(&self.path, list).map(Some).ok_or_else(missing)
@@ -94,7 +94,7 @@ pub(crate) fn run(
 ) -> Outcome<Exit> {
     let lists = Lists::read(path, collection)?;
     let mut worst = FINE;
-    let mut open: Vec<&Entry> = lists.entries.iter().collect();
+    let mut open: Vec<&ListEntry> = lists.entries.iter().collect();
     loop {
         let (mut waiting, mut before, mut after) = (Vec::new(), 0, 0);
         for entry in open {
@@ -273,7 +273,7 @@ pub(crate) fn status(
 }
 
 /// What people call a list: by its name, or the plan it will be made from.
-fn called(entry: &Entry) -> String {
+fn called(entry: &ListEntry) -> String {
     let plan = entry.plan.as_ref().map_or("a row", |plan| plan.as_str());
     ui::plain(if entry.name.is_empty() { plan } else { &entry.name }).to_string()
 }

@@ -7,7 +7,7 @@ use crate::chronicle::Chronicle;
 use crate::plan::TaskId;
 use crate::run::State;
 use crate::system::kit::entries;
-use crate::system::state_files::{Boxes, Companion, Put, Reconciled, entry};
+use crate::system::state_files::{Companion, Put, Reconciled, TickedList, entry};
 
 /// Told in words; it only grows.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,8 @@ pub struct Validation;
 
 pub static JOURNAL: Journal = Journal;
 pub static REPORT: Validation = Validation;
-pub static BOXES: [Boxes; 2] = [Boxes(plan::LISTS[0]), Boxes(plan::LISTS[1])];
+pub static TICKED_LISTS: [TickedList; 2] =
+    [TickedList::outline(plan::LISTS[0]), TickedList::outline(plan::LISTS[1])];
 
 impl Companion for Journal {
     fn name(&self) -> Option<&'static str> {

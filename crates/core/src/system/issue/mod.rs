@@ -12,5 +12,5 @@ pub mod state;
 pub mod takeover;
 pub mod tell;
 
-pub use companions::{BOXES, JOURNAL, REPORT};
+pub use companions::{JOURNAL, REPORT, TICKED_LISTS};
 pub use row::Issues;

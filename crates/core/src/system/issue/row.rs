@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::companions::{BOXES, JOURNAL, REPORT};
+use super::companions::{JOURNAL, REPORT, TICKED_LISTS};
 use super::plan::{DESIGN, LISTS, REQUIREMENTS};
 use super::progress::{Next, Progress};
 use super::{journal, new, ops, plan, state, tell};
@@ -152,7 +152,7 @@ impl System for Issues {
     }
 
     fn companions(&self, is_there: &dyn Fn(&str) -> bool) -> Vec<&'static dyn Companion> {
-        let list = BOXES.iter().find(|boxes| is_there(boxes.0));
+        let list = TICKED_LISTS.iter().find(|list| list.name.is_some_and(is_there));
         let both: [&'static dyn Companion; 2] = [&JOURNAL, &REPORT];
         both.into_iter().chain(list.map(|boxes| boxes as &'static dyn Companion)).collect()
     }

@@ -9,7 +9,7 @@ use crate::plan::TaskId;
 use crate::run::{Note, Report, State};
 use crate::system::edit::What;
 use crate::system::kit::entries;
-use crate::system::state_files::{Boxes, Companion, Reconciled, Told, entry};
+use crate::system::state_files::{Companion, Reconciled, TickedList, Told, entry};
 
 /// What each iteration did and left to do; it only grows, and no entry may change.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,8 @@ pub struct Guardrails;
 
 pub static PROGRESS: Progress = Progress;
 pub static GUARDRAILS: Guardrails = Guardrails;
-pub static BOXES: [Boxes; 2] = [Boxes(plan::LISTS[0]), Boxes(plan::LISTS[1])];
+pub static TICKED_LISTS: [TickedList; 2] =
+    [TickedList::outline(plan::LISTS[0]), TickedList::outline(plan::LISTS[1])];
 
 impl Companion for Progress {
     fn name(&self) -> Option<&'static str> {

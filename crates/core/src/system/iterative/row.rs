@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::companions::{BOXES, GUARDRAILS, PROGRESS, told_in_words};
+use super::companions::{GUARDRAILS, PROGRESS, TICKED_LISTS, told_in_words};
 use super::plan::is_review;
 use super::prompt::Iteration;
 use super::{context, ending, guardrails, new, ops, plan, progress, state, takeover};
@@ -160,7 +160,7 @@ impl System for Iterations {
     }
 
     fn companions(&self, is_there: &dyn Fn(&str) -> bool) -> Vec<&'static dyn Companion> {
-        let lists = BOXES.iter().filter(|boxes| is_there(boxes.0));
+        let lists = TICKED_LISTS.iter().filter(|list| list.name.is_some_and(is_there));
         let both: [&'static dyn Companion; 2] = [&PROGRESS, &GUARDRAILS];
         both.into_iter().chain(lists.map(|boxes| boxes as &'static dyn Companion)).collect()
     }

@@ -7,20 +7,21 @@ use super::todolist::Todolist;
 use crate::plan::TaskId;
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::checklist::{self, Mark};
+use crate::system::kit::outline::Word;
 use crate::system::kit::problems::Problems;
 use crate::system::kit::text;
 
-/// Tick the boxes of tasks that are done, and open those of tasks that are not. The file is read as it is now. Nothing
-/// comes out for a file that cannot be written so: one that is no UTF-8 text. A task that only a table has, without a
-/// box, is not missing.
-pub fn tick(bytes: &[u8], done: &BTreeMap<TaskId, bool>) -> Option<Ticked> {
+/// Tick the boxes of tasks that are completed, and open those of other tasks. The file is read as it is now. `None` if it is
+/// not UTF-8 text. A task that only a table has, without a box, is not missing.
+pub fn tick(bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {
     let decoded = text::decode(bytes);
     let list = checklist::scan(&decoded.text);
     let list = Todolist::of(&list, &decoded.text, &mut Problems::default());
-    let mut missing: BTreeSet<&TaskId> = done.keys().collect();
+    let mut missing: BTreeSet<&TaskId> = stand.keys().collect();
     let mut marks = Vec::new();
     for task in &list.tasks {
-        let Some(&done) = done.get(&task.id) else { continue };
+        let Some(word) = stand.get(&task.id) else { continue };
+        let done = *word == Word::Completed;
         missing.remove(&task.id);
         // An unusual mark of a task that is not done says more than an open box.
         let wanted = match (done, task.mark.is_done()) {

@@ -25,11 +25,12 @@ pub struct Master {
 pub struct Entry {
     pub name: String,
     pub plan: Option<RepoPath>,
-    /// As it is written: a path from the root of the project, or a name beside the master list. None: there is none yet.
+    /// As it is written: a path from the root of the project, or a file name in the folder of the master list. `None`: there
+    /// is no list yet.
     pub list: Option<RepoPath>,
-    /// None: nothing is said, or that there is no list yet.
+    /// `None`: it has no status, or says that there is no list yet.
     pub status: Option<Word>,
-    /// Where it is told, for people.
+    /// Where problems with it are shown.
     pub at: Range<usize>,
     number: String,
     status_at: Option<Range<usize>>,
@@ -46,8 +47,8 @@ pub fn read(text: &str) -> Master {
     reader.join()
 }
 
-/// The file with the row and the box of one list as they are to be, and every other byte as it was. None if the list is
-/// not in there, or the file is no UTF-8 text.
+/// The file with the row and the box of one list as they are to be, and every other byte as it was. `None` if the list is
+/// not in there, or the file is not UTF-8 text.
 pub fn update(bytes: &[u8], list: &str, standing: Standing) -> Option<Vec<u8>> {
     let decoded = text::decode(bytes);
     let text = &decoded.text;

@@ -1,7 +1,5 @@
 //! The rw-kit system in the table of systems.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::Value;
 
 use super::{
@@ -14,15 +12,13 @@ use crate::run::{Refusal, Report, State, Status};
 use crate::system::config::Config;
 use crate::system::edit::Edit;
 use crate::system::export::{Names, Source, Written};
-use crate::system::kit::boxes::Ticked;
-use crate::system::kit::outline::Word;
 use crate::system::kit::takeover::StateOf;
 use crate::system::kit::text;
 use crate::system::ops::Ops;
-use crate::system::state_files::{Companion, Picture, Place, Reconciled, Ticking};
+use crate::system::state_files::{Companion, Picture, Place, TickedList};
 use crate::system::{
-    Addition, Asked, Begun, Collection, Detects, Disk, Entry, FileClaim, Files, FindsChecks, Folder, Form,
-    Given, Lists, LooksElsewhere, Policy, ReadPlan, Standing, Starter, System,
+    Addition, Asked, Begun, Collection, Detects, Disk, FileClaim, Files, FindsChecks, Folder, Form, Given,
+    ListEntry, Lists, LooksElsewhere, Policy, ReadPlan, Standing, Starter, System,
 };
 
 /// A todolist with stories, tags and batches.
@@ -203,7 +199,7 @@ impl Collection for MasterList {
         let master = master::read(text);
         let mut problems = master.problems.clone();
         problems.extend(master::compare(&master, count));
-        let entry = |entry: &master::Entry| Entry {
+        let entry = |entry: &master::Entry| ListEntry {
             name: entry.name.clone(),
             plan: entry.plan.clone(),
             list: entry.list.clone(),
@@ -222,48 +218,12 @@ impl Collection for MasterList {
 }
 
 /// The plan itself is a list in which boxes are ticked.
-#[derive(Clone, Copy, Debug)]
-pub struct List;
-
-pub static LIST: List = List;
-
-impl Ticking for List {
-    fn ticked(&self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
-        boxes::ticked(bytes)
-    }
-
-    fn tick(&self, bytes: &[u8], stand: BTreeMap<TaskId, Word>) -> Option<Ticked> {
-        let done = |(id, word): (TaskId, Word)| (id, word == Word::Completed);
-        boxes::tick(bytes, &stand.into_iter().map(done).collect())
-    }
-}
-
-impl Companion for List {
-    fn name(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn is_list(&self) -> bool {
-        true
-    }
-
-    fn reconcile(
-        &self,
-        found: Option<&[u8]>,
-        state: &State,
-        chronicle: &Chronicle,
-        claimed: &[TaskId],
-        shown: &BTreeSet<TaskId>,
-    ) -> Reconciled {
-        found.map(|bytes| self.settle_boxes(bytes, (state, chronicle), claimed, shown)).unwrap_or_default()
-    }
-
-    fn is_like(&self, bytes: &[u8]) -> bool {
-        !self.ticked(bytes).is_empty() || String::from_utf8_lossy(bytes).contains("[ ]")
-    }
-
-    fn holds(&self, now: &[u8], left: &[u8]) -> bool {
+pub static LIST: TickedList = TickedList {
+    name: None,
+    ticked: boxes::ticked,
+    tick: boxes::tick,
+    holds: |now, left| {
         let open = |bytes| text::decode(bytes).text.replace("[x]", "[ ]").replace("[X]", "[ ]");
         open(now) == open(left)
-    }
-}
+    },
+};

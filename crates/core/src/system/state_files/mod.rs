@@ -18,7 +18,7 @@ use crate::system::kit::entries::{self, Section};
 use crate::system::kit::json;
 use crate::system::kit::text;
 
-pub use ticks::{Boxes, Ticking};
+pub use ticks::TickedList;
 
 /// Where a run is on disk: what the journal does not know.
 #[derive(Clone, Debug, Default)]

@@ -1,4 +1,4 @@
-//! Lists whose boxes are ticked: a tick is a claim, and a box that somebody unticks is refused.
+//! Lists whose boxes are ticked. A tick is a claim; unticking the box of a completed task is rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,23 +15,22 @@ const LOST: &str = "its work is no longer on the branch; `piton report ID done` 
 /// So many boxes are named one by one: an older version of a list that `git` puts back unticks them all.
 const NAMED: usize = 3;
 
-/// A list in the plan's folder, in which boxes are ticked.
+/// A list in which boxes are ticked, and how its system reads and writes it.
 #[derive(Clone, Copy, Debug)]
-pub struct Boxes(pub &'static str);
-
-impl Ticking for Boxes {
-    fn ticked(&self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
-        boxes::ticked(bytes)
-    }
-
-    fn tick(&self, bytes: &[u8], stand: BTreeMap<TaskId, Word>) -> Option<Ticked> {
-        boxes::tick(bytes, &stand)
-    }
+pub struct TickedList {
+    /// What it is called in the plan's folder; `None` if it is the plan itself.
+    pub name: Option<&'static str>,
+    /// Tasks whose boxes are ticked, with what speaks against it.
+    pub ticked: fn(&[u8]) -> BTreeMap<TaskId, Option<&'static str>>,
+    /// The list with its boxes as these tasks stand.
+    pub tick: fn(&[u8], &BTreeMap<TaskId, Word>) -> Option<Ticked>,
+    /// Whether everything of the second version is in the first, ticks and words for a status aside.
+    pub holds: fn(&[u8], &[u8]) -> bool,
 }
 
-impl Companion for Boxes {
+impl Companion for TickedList {
     fn name(&self) -> Option<&'static str> {
-        Some(self.0)
+        self.name
     }
 
     fn is_list(&self) -> bool {
@@ -46,41 +45,44 @@ impl Companion for Boxes {
         claimed: &[TaskId],
         shown: &BTreeSet<TaskId>,
     ) -> Reconciled {
-        found.map(|bytes| self.settle_boxes(bytes, (state, chronicle), claimed, shown)).unwrap_or_default()
+        found.map(|bytes| self.reconcile_boxes(bytes, (state, chronicle), claimed, shown)).unwrap_or_default()
     }
 
     fn is_like(&self, bytes: &[u8]) -> bool {
-        !self.ticked(bytes).is_empty() || String::from_utf8_lossy(bytes).contains("[ ]")
+        !(self.ticked)(bytes).is_empty() || String::from_utf8_lossy(bytes).contains("[ ]")
     }
 
     fn holds(&self, now: &[u8], left: &[u8]) -> bool {
-        boxes::bare(now).starts_with(&boxes::bare(left))
+        (self.holds)(now, left)
     }
 }
 
-/// How the boxes of a list are read and ticked.
-pub trait Ticking {
-    /// Tasks whose boxes are ticked, with what speaks against it.
-    fn ticked(&self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>>;
+impl TickedList {
+    /// A file of the plan's folder that is an outline of tasks.
+    pub const fn outline(name: &'static str) -> TickedList {
+        TickedList {
+            name: Some(name),
+            ticked: boxes::ticked,
+            tick: boxes::tick,
+            holds: |now, left| boxes::bare(now).starts_with(&boxes::bare(left)),
+        }
+    }
 
-    /// The list with its boxes as these tasks stand.
-    fn tick(&self, bytes: &[u8], stand: BTreeMap<TaskId, Word>) -> Option<Ticked>;
-
-    /// A box that somebody ticked is a claim; a task that is done has its box ticked, and only such a one.
-    fn settle_boxes(
+    /// A ticked box of an open task is a claim. Boxes of completed tasks get ticked, all others opened.
+    fn reconcile_boxes(
         &self,
         bytes: &[u8],
         (state, chronicle): (&State, &Chronicle),
         claimed: &[TaskId],
         shown: &BTreeSet<TaskId>,
     ) -> Reconciled {
-        let ticked = self.ticked(bytes);
+        let ticked = (self.ticked)(bytes);
         let (mut edits, mut stand) = (Vec::new(), BTreeMap::new());
         let is_claim = |id: &TaskId| {
             let is_open = |task: &Task| task.decided != Status::Completed && !task.removed;
             ticked.contains_key(id) && matches!(state.task(id), Ok(Some(task)) if is_open(task))
         };
-        // Who ticks several that build on each other says so of the first, and then of what comes after it.
+        // Of several claims that depend on each other, the first is made now and the others after it.
         let waits = |id: &TaskId| state.links(id).is_ok_and(|links| links.needs.iter().any(is_claim));
         for task in state.tasks().filter(|task| !task.removed) {
             if is_claim(&task.id) && waits(&task.id) {
@@ -89,7 +91,7 @@ pub trait Ticking {
             let is_done = task.decided == Status::Completed;
             let is_lost = chronicle.task(&task.id).is_some_and(|story| story.lost);
             if let Some(against) = ticked.get(&task.id).filter(|_| !is_done) {
-                // The tick is from when it was done, and nobody can tell it from a new one.
+                // The tick may be from when it was done: a new one looks the same.
                 let against = against.or(is_lost.then_some(LOST));
                 let what = match against {
                     None => What::ReportDone { report: Report::default() },
@@ -104,7 +106,7 @@ pub trait Ticking {
                 stand.insert(task.id.clone(), word(task.outcome()));
             }
         }
-        let put = match self.tick(bytes, stand) {
+        let put = match (self.tick)(bytes, &stand) {
             Some(new) if new.bytes != bytes => Put::Whole(new.bytes),
             _ => Put::Nothing,
         };
@@ -118,18 +120,18 @@ pub trait Ticking {
         };
         let before = without_doubt(ticked);
         let ticks = match &put {
-            Put::Whole(new) => without_doubt(self.ticked(new)),
+            Put::Whole(new) => without_doubt((self.ticked)(new)),
             Put::Nothing | Put::Append(_) => before.clone(),
         };
         // A line that is gone is a change of the plan.
         let unticked: Vec<&TaskId> = shown.intersection(&ticks).filter(|id| !before.contains(*id)).collect();
-        edits.extend(refused(&unticked));
+        edits.extend(rejected(&unticked));
         Reconciled { notes: Vec::new(), edits, put, ticks }
     }
 }
 
-/// Boxes of completed tasks that somebody unticked. One refusal for all.
-fn refused(unticked: &[&TaskId]) -> Option<Edit> {
+/// Boxes of completed tasks that were unticked. One rejection for all.
+fn rejected(unticked: &[&TaskId]) -> Option<Edit> {
     let names: Vec<&str> = unticked.iter().take(NAMED).map(|id| id.as_str()).collect();
     let first = unticked.first()?;
     let (what, why) = match unticked.len() - names.len() {

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::system::kit::outline::Word;
 use crate::system::rwkit::boxes::{tick, ticked};
 
-fn marks(ids: &[(&str, bool)]) -> BTreeMap<TaskId, bool> {
-    ids.iter().map(|(id, done)| (TaskId::new(id).expect("an id"), *done)).collect()
+fn marks(ids: &[(&str, bool)]) -> BTreeMap<TaskId, Word> {
+    let word = |done| if done { Word::Completed } else { Word::Pending };
+    ids.iter().map(|(id, done)| (TaskId::new(id).expect("an id"), word(*done))).collect()
 }
 
 #[test]

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::plan::{RepoPath, TaskSpec};
+use crate::system::kit::outline::Word;
 use crate::system::native::testing::task;
 use crate::system::rwkit::batches::{LARGEST, batches};
 use crate::system::rwkit::boxes::tick;
@@ -121,15 +122,16 @@ proptest! {
     #[test]
     fn what_is_ticked_is_read_as_done_and_nothing_else_changes(text in lines(), picks: u16) {
         let read = reading(&text);
-        let picked: BTreeMap<TaskId, bool> = read.todolist.tasks.iter().enumerate().filter(|(_, task)| task.place.is_some())
-            .map(|(nth, task)| (task.id.clone(), picks >> (nth % 16) & 1 == 1)).collect();
+        let word = |nth: usize| if picks >> (nth % 16) & 1 == 1 { Word::Completed } else { Word::Pending };
+        let picked: BTreeMap<TaskId, Word> = read.todolist.tasks.iter().enumerate().filter(|(_, task)| task.place.is_some())
+            .map(|(nth, task)| (task.id.clone(), word(nth))).collect();
         let ticked = tick(text.as_bytes(), &picked).expect("text");
         prop_assert_eq!(&ticked.missing, &[]);
         let new = String::from_utf8(ticked.bytes).expect("text");
         let again = reading(&new);
         prop_assert_eq!(read.reading.plan.hash(), again.reading.plan.hash());
-        for (id, done) in &picked {
-            prop_assert_eq!(again.reading.before[id].done, *done, "{}: {:?} {:?}", id, text, new);
+        for (id, word) in &picked {
+            prop_assert_eq!(again.reading.before[id].done, *word == Word::Completed, "{}: {:?} {:?}", id, text, new);
         }
         let bare = |text: &str| text.replace("[x]", "[]").replace("[ ]", "[]").replace("[-]", "[]").replace("[~]", "[]").replace("[?]", "[]");
         prop_assert_eq!(bare(&text), bare(&new));

@@ -132,7 +132,7 @@ fn the_tick_of_a_task_whose_work_is_gone_is_no_claim() {
     bench.attach();
     lands(&mut bench, "1", None, [&[], &["a"]]);
     let list = b"- [x] 1. a\n- [ ] 2. b\n- [ ] 10. c\n";
-    let boxes = |bench: &Bench| settled(&issue::BOXES[0], list, bench);
+    let boxes = |bench: &Bench| settled(&issue::TICKED_LISTS[0], list, bench);
     assert_eq!((boxes(&bench).edits.len(), boxes(&bench).put), (0, Put::Nothing));
     let Some(Proof::Landed { commit, .. }) = bench.task("1").proof.clone() else { panic!("it landed") };
     bench.accept(&Command::LandingLost { task: id("1"), commit, reason: "it was reset".to_owned() });
@@ -152,7 +152,7 @@ fn a_box_that_somebody_unticks_is_refused_and_ticked_again() {
         lands(&mut bench, task, None, [&[], &["a"]]);
     }
     let look = |list: &str, shown: &BTreeSet<TaskId>| {
-        issue::BOXES[0].reconcile(Some(list.as_bytes()), &bench.state, &bench.chronicle, &[], shown)
+        issue::TICKED_LISTS[0].reconcile(Some(list.as_bytes()), &bench.state, &bench.chronicle, &[], shown)
     };
     let said =
         |settled: &Reconciled| -> Vec<String> { settled.edits.iter().map(ToString::to_string).collect() };
@@ -183,7 +183,7 @@ fn of_ticks_that_build_on_each_other_the_first_is_judged_first() {
     let mut bench = fresh();
     bench.attach();
     let claims = |list: &[u8], bench: &Bench| {
-        let settled = settled(&issue::BOXES[0], list, bench);
+        let settled = settled(&issue::TICKED_LISTS[0], list, bench);
         let ids: Vec<String> =
             settled.edits.iter().flat_map(|edit| &edit.task).map(TaskId::to_string).collect();
         (ids.join(" "), settled.put)
