@@ -6,7 +6,7 @@ use crate::plan::{
 };
 use crate::run::{
     AgentEnd, CheckResult, Claim, Closing, Command, CommitMade, Holder, Intent, NewRun, Note, Recorded,
-    Report, Selection, Session, State, StopReason, Task, Verdict, Work, decide,
+    Report, Selection, Session, State, Status, StopReason, Task, Verdict, Work, decide,
 };
 use crate::time::{Span, Timestamp};
 
@@ -245,6 +245,17 @@ impl Bench {
         let intent = Intent { old: oid(1), candidate: commit };
         let (fence, untouched) = (at.fence, Vec::new());
         self.accept(&Command::PrepareLanding { task: id(name), fence, tree, intent, results, untouched });
+    }
+
+    /// The engine's next step on proven work: it prepares the landing, unless another one is under way, or finishes it.
+    pub(crate) fn advance_landing(&mut self, name: &str) {
+        let at = self.task(name).clone();
+        if at.decided == Status::Merging {
+            let (fence, commit) = (at.fence, at.progress.commit.expect("captured"));
+            let _refused = self.try_(&Command::Landed { task: id(name), fence, commit });
+        } else if self.state.run().is_some_and(|run| run.merging.is_none()) {
+            self.prepare_landing(name);
+        }
     }
 
     pub(crate) fn land(&mut self, name: &str) {

@@ -100,13 +100,7 @@ fn act(bench: &mut Bench, task: usize, choice: u8) {
                 pointers: Box::default(),
             });
         }
-        Status::Verified if bench.state.run().is_some_and(|run| run.merging.is_none()) => {
-            bench.prepare_landing(name);
-        }
-        Status::Merging => {
-            let commit = at.progress.commit.expect("captured");
-            let _refused = bench.try_(&Command::Landed { task, fence, commit });
-        }
+        Status::Verified | Status::Merging => bench.advance_landing(name),
         Status::Completed => {
             let _refused = bench.try_(&Command::CleanedUp { task, fence });
         }

@@ -1,8 +1,8 @@
 //! Runs to write down, shared by the tests of this room.
 
 mod anything;
+mod edits;
 mod golden;
-mod hearing;
 mod rows;
 mod trips;
 

@@ -1,8 +1,8 @@
 //! Runs to write down, shared by the tests of this room.
 
 pub(in crate::system::issue) mod anything;
+mod edits;
 mod golden;
-mod hearing;
 mod recipes;
 mod rows;
 mod trips;

@@ -67,13 +67,7 @@ fn advance(bench: &mut Bench, name: &str, choice: u8) {
         }
         Status::Confirming => pass(bench, name, None),
         Status::Verifying => bench.checks_end(name, &Verdict::Pass, ""),
-        Status::Verified if bench.state.run().is_some_and(|run| run.merging.is_none()) => {
-            bench.prepare_landing(name);
-        }
-        Status::Merging => {
-            let commit = at.progress.commit.expect("captured");
-            let _refused = bench.try_(&Command::Landed { task, fence, commit });
-        }
+        Status::Verified | Status::Merging => bench.advance_landing(name),
         _ => {}
     }
 }

@@ -68,13 +68,7 @@ fn advance(bench: &mut Bench, name: &str) {
         Status::InProgress if !at.progress.ready => bench.ready(name),
         Status::InProgress => bench.work(name, &[(100 + fence, "Do it")]),
         Status::Verifying => bench.checks_end(name, &Verdict::Pass, ""),
-        Status::Verified if bench.state.run().is_some_and(|run| run.merging.is_none()) => {
-            bench.prepare_landing(name);
-        }
-        Status::Merging => {
-            let commit = at.progress.commit.expect("captured");
-            let _refused = bench.try_(&Command::Landed { task, fence, commit });
-        }
+        Status::Verified | Status::Merging => bench.advance_landing(name),
         _ => {}
     }
 }

@@ -6,7 +6,7 @@ use std::process::{Command as Process, Stdio};
 
 use serde_json::json as value_of;
 
-use super::hearing::{done, heard, on};
+use super::edits::{done, heard, on};
 use super::*;
 use crate::run::Holder;
 
