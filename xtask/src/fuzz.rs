@@ -42,7 +42,7 @@ pub(crate) fn fuzz(root: &Path, mut words: impl Iterator<Item = String>) -> Resu
         return Ok(());
     }
     bail!(
-        "promises were broken: {broken:?}. Keep the input, in crates/fuzz/corpus/TARGET, and mend the reader"
+        "promises were broken: {broken:?}. Keep the input, in crates/fuzz/corpus/TARGET, and fix the reader"
     )
 }
 

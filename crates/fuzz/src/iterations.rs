@@ -171,7 +171,7 @@ pub(crate) fn lessons(bytes: &[u8]) {
     assert_eq!(guardrails::seed(Some(&whole), &whole), None);
     let all = guardrails::parse(&text);
     guardrails::search(&all, "when x");
-    let told = guardrails::told(&all, 100);
+    let told = guardrails::brief(&all, 100);
     assert!(
         told.lines().all(|line| line.starts_with("> ") && !line.contains(|c: char| c.is_control())),
         "{told:?}"

@@ -1,7 +1,7 @@
 //! What programs and people leave: output of test runners, and a project's description.
 
 use piton_core::plan::TaskSpec;
-use piton_core::runners::{counts, ran_none, told};
+use piton_core::runners::{counts, ran_none, reported_counts};
 use piton_core::system::execute::context::{Skipped, fold};
 use piton_core::terminal::clean_text;
 use piton_core::time::Timestamp;
@@ -37,7 +37,7 @@ pub(crate) fn runners(bytes: &[u8]) {
     let found = same(|| counts(&text));
     assert_eq!(found, counts(&clean_text(text.as_bytes())), "colours say nothing");
     assert!(!ran_none(&text) || found.is_some(), "what is unknown is not zero");
-    assert!(found.is_none() || told(&text) == found, "people may say what runners do");
+    assert!(found.is_none() || reported_counts(&text) == found, "people may say what runners do");
 }
 
 pub(crate) const BLOCKS: &[&str] = &[

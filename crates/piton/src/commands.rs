@@ -20,31 +20,31 @@ pub(crate) fn command_line() -> Command {
 
 /// What the commands are about.
 #[derive(Debug)]
-struct Meant {
-    /// The run, where a command that names none could mean another one.
+struct Context {
+    /// `None` if there is no other run that a command could mean.
     run: Option<RunId>,
     /// Its plan, as it is typed.
     plan: String,
 }
 
-static MEANT: OnceLock<Meant> = OnceLock::new();
+static CONTEXT: OnceLock<Context> = OnceLock::new();
 
 /// From now on, commands are about this run.
 pub(crate) fn about(run: &RunId, plan: String, is_one_of_several: bool) {
-    // The first one is the one that the person means.
-    let _ = MEANT.set(Meant { run: is_one_of_several.then(|| run.clone()), plan });
+    // The first run that is found is the one that was asked for.
+    let _ = CONTEXT.set(Context { run: is_one_of_several.then(|| run.clone()), plan });
 }
 
 /// A text for people with each command in it complete: one that the text begins with, up to three spaces, and those in
 /// backticks.
 pub(crate) fn complete(text: &str) -> String {
-    match MEANT.get() {
-        Some(meant) => meant.complete(text),
+    match CONTEXT.get() {
+        Some(context) => context.complete(text),
         None => text.to_owned(),
     }
 }
 
-impl Meant {
+impl Context {
     fn complete(&self, text: &str) -> String {
         if text.starts_with("piton ") {
             let (command, rest) = text.find("   ").map_or((text, ""), |at| text.split_at(at));
@@ -109,14 +109,17 @@ mod tests {
     use super::*;
     use crate::cmd::Cli;
 
-    fn meant(run: Option<&str>) -> Meant {
-        Meant { run: run.map(|run| RunId::new(run).expect("a valid id")), plan: "'my plan.toml'".to_owned() }
+    fn context(run: Option<&str>) -> Context {
+        Context {
+            run: run.map(|run| RunId::new(run).expect("a valid id")),
+            plan: "'my plan.toml'".to_owned(),
+        }
     }
 
     #[test]
     fn commands_say_what_they_are_about_where_that_is_not_plain() {
         set_command_line(Cli::command);
-        let several = meant(Some("plan-1"));
+        let several = context(Some("plan-1"));
         for (text, complete) in [
             ("piton why T1", "piton why T1 --run plan-1"),
             ("piton retry T1   tries it again", "piton retry T1 --run plan-1   tries it again"),
@@ -135,10 +138,10 @@ mod tests {
             assert_eq!(several.complete(text), complete);
         }
         assert_eq!(
-            meant(None).complete("`piton run PLAN` or piton why T1"),
+            context(None).complete("`piton run PLAN` or piton why T1"),
             "`piton run 'my plan.toml'` or piton why T1"
         );
-        assert_eq!(meant(None).complete("piton why T1"), "piton why T1");
+        assert_eq!(context(None).complete("piton why T1"), "piton why T1");
     }
 
     /// Every command that the sources name to people, and every one that the snapshots and tests have seen printed.

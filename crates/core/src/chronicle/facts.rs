@@ -123,7 +123,7 @@ pub const BY_GIT: &str = "git";
 
 /// What somebody told about their work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct WorkReport {
     /// None: the engine's agent.
     pub by: Option<String>,
     pub attempt: u32,

@@ -25,7 +25,7 @@ mod tests;
 
 pub use facts::{
     Answered, BY_GIT, Changed, Commit, Context, Earlier, Entry, Failure, Feedback, Heard, Refused, Said,
-    Stopped, Told, Worktree,
+    Stopped, WorkReport, Worktree,
 };
 pub use passes::{Pass, PassFound};
 
@@ -104,7 +104,7 @@ pub struct Story {
     pub feedback: Vec<Feedback>,
     /// What people answered since the last reset.
     pub answers: Vec<Answered>,
-    pub reports: Vec<Told>,
+    pub reports: Vec<WorkReport>,
     /// As last counted or told.
     pub tests: Option<Tests>,
     /// The commands of the checks that ran last, and whether they passed.
@@ -538,7 +538,7 @@ impl Story {
         self.tests = report.tests.or(self.tests);
         self.open.feedback = cut(&report.feedback, TEXT);
         let Report { note, files, created, exports, decisions, patterns, tests, .. } = report;
-        let told = Told {
+        let told = WorkReport {
             by: by.map(str::to_owned),
             attempt: self.attempt,
             at,

@@ -68,7 +68,7 @@ impl Meter {
     }
 
     /// What the client has summed up, of the whole session; what came since; and what neither says.
-    pub(super) fn told(self) -> (Option<ByModel>, ByModel, ByModel) {
+    pub(super) fn into_sums(self) -> (Option<ByModel>, ByModel, ByModel) {
         let since = self.since();
         let unreported = self.estimate.cut_off().map(|usage| (self.estimate.model.clone(), usage));
         (self.told, since, unreported.into_iter().collect())

@@ -161,7 +161,7 @@ impl Story {
                 None => story.hear_noise(line),
             }
         }
-        (story.used, story.since, story.unreported) = meter.told();
+        (story.used, story.since, story.unreported) = meter.into_sums();
         story.denied = story.denied.take().or_else(|| adapter.denied(&story.noise));
         Some(story)
     }
@@ -226,9 +226,9 @@ impl Story {
             (Some(End::Broken { fault, reason }), _) => broken(*fault, reason),
             (Some(End::Finished), Exit::Code(0)) => Meaning::Finished,
             (Some(End::Finished), exit) => {
-                broken(Fault::Outside, &format!("it said that it had finished, but {}", told(exit)))
+                broken(Fault::Outside, &format!("it said that it had finished, but {}", describe(exit)))
             }
-            (None, Exit::Signal(_)) => broken(Fault::Outside, &format!("the client {}", told(exit))),
+            (None, Exit::Signal(_)) => broken(Fault::Outside, &format!("the client {}", describe(exit))),
             // It goes no further when it was refused something, and has no last word then. The checks decide.
             (None, Exit::Code(0))
                 if self.adapter.facts().stops_when_denied && self.has_counted && self.denied.is_some() =>
@@ -309,7 +309,7 @@ fn broken(fault: Fault, reason: &str) -> Meaning {
     Meaning::Broken { fault, reason: reason.to_owned() }
 }
 
-fn told(exit: Exit) -> String {
+fn describe(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("ended with exit status {code}"),
         Exit::Signal(signal) => format!("was killed by signal {signal}"),

@@ -22,8 +22,8 @@ impl Cycle {
     /// So many of its tasks are named; the middle of a longer one is left out.
     const SHOWN: usize = 13;
 
-    /// Told from the task that stands first in the plan: that one, what it waits for, and the whole way round.
-    pub fn told(self, position: impl Fn(&TaskId) -> usize) -> Option<(TaskId, TaskId, String)> {
+    /// From the task that stands first in the plan: that one, what it waits for, and the whole way round.
+    pub fn describe(self, position: impl Fn(&TaskId) -> usize) -> Option<(TaskId, TaskId, String)> {
         let Cycle(mut ids) = self;
         let first = (0..ids.len()).min_by_key(|&nth| position(&ids[nth]))?;
         ids.rotate_left(first);

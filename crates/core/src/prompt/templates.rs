@@ -133,7 +133,7 @@ impl Prompts {
         for (name, text) in own {
             match prompts.0.add_template_owned(name.clone(), text.clone()) {
                 Ok(()) => names.push(name),
-                Err(error) => broken.push(told(&error, &name, &text)),
+                Err(error) => broken.push(describe(&error, &name, &text)),
             }
         }
         // What one of them includes may be what is broken: that is said first.
@@ -160,8 +160,8 @@ impl Prompts {
     }
 
     pub(super) fn render(&self, name: &str, with: Value) -> Result<String, Broken> {
-        let template = self.0.get_template(name).map_err(|error| told(&error, name, ""))?;
-        template.render(with).map_err(|error| told(&error, name, template.source()))
+        let template = self.0.get_template(name).map_err(|error| describe(&error, name, ""))?;
+        template.render(with).map_err(|error| describe(&error, name, template.source()))
     }
 
     /// Names that no prompt has a value for, also where they stand behind a condition.
@@ -219,7 +219,7 @@ fn known(name: &str) -> &'static [&'static str] {
 }
 
 /// Where it is wrong, in the template that is: one that is included may be.
-fn told(error: &Error, name: &str, text: &str) -> Broken {
+fn describe(error: &Error, name: &str, text: &str) -> Broken {
     let mut innermost = error;
     while let Some(cause) = innermost.source().and_then(|cause| cause.downcast_ref::<Error>()) {
         innermost = cause;

@@ -22,8 +22,8 @@ pub fn counts(output: &str) -> Option<Tests> {
     Heard::from(output).counts()
 }
 
-/// The same of what somebody says: a runner's output, or just `12 passed, 1 failed`.
-pub fn told(text: &str) -> Option<Tests> {
+/// The same for a report: a runner's output, or just `12 passed, 1 failed`.
+pub fn reported_counts(text: &str) -> Option<Tests> {
     let known = |(_, what): (u64, &str)| matches!(what, "passed" | "failed" | "skipped");
     let brief = || text.split(',').all(|part| amount(part).is_some_and(known));
     counts(text).or_else(|| if brief() { amounts(text, ',') } else { None })

@@ -53,7 +53,7 @@ pub enum What {
         task: Box<Addition>,
     },
     /// Commits or advice, while its status stays.
-    Told {
+    Report {
         report: Report,
     },
     /// Errors as somebody wrote them down. They end no attempt by themselves.
@@ -88,7 +88,7 @@ impl What {
             What::ReportDone { report }
             | What::Failed { report, .. }
             | What::Blocked { report, .. }
-            | What::Told { report } => Some(report),
+            | What::Report { report } => Some(report),
             _ => None,
         }
     }
@@ -133,7 +133,7 @@ pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {
         What::Raise { attempts } => vec![Command::Raise { task, by, attempts: *attempts }],
         What::Abandon { reason } => vec![Command::Abandon { task, by, reason: reason.clone() }],
         What::Reset => vec![Command::Reset { task, by }],
-        What::Told { report } => note(Note::Told { task, report: Box::new(report.clone()) }),
+        What::Report { report } => note(Note::Told { task, report: Box::new(report.clone()) }),
         What::Noted { text } => note(Note::Entry { task: Some(task), text: text.clone(), for_next: false }),
         What::Errors { errors } if errors.is_empty() => Vec::new(),
         What::Errors { errors } => note(Note::Errors { task, errors: errors.clone() }),
@@ -170,7 +170,7 @@ impl fmt::Display for Edit {
             What::Abandon { reason } => write!(f, "abandoned: {reason}"),
             What::Reset => f.write_str("reset"),
             What::Add { task, .. } => write!(f, "added: {}", task.title),
-            What::Told { report } => {
+            What::Report { report } => {
                 let hashes: Vec<&str> = report.commits.iter().map(|commit| commit.hash.as_str()).collect();
                 write!(f, "reported: {}", format!("{} {}", hashes.join(" "), report.feedback).trim())
             }

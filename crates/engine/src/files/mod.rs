@@ -1,6 +1,6 @@
 //! State files that other systems' people and scripts know: written from the journal, and every edit heard.
 
-mod beside;
+mod companions;
 mod keeping;
 mod mirror;
 mod owner;

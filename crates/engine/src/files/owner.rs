@@ -33,7 +33,11 @@ pub fn alone(
 
 impl Mirror {
     /// The state file of a run, if its system keeps one and no other run has taken it over.
-    pub fn of(project: &Project, journal: &mut Journal, run: &RunId) -> Result<Option<Mirror>, FilesError> {
+    pub fn open_owned(
+        project: &Project,
+        journal: &mut Journal,
+        run: &RunId,
+    ) -> Result<Option<Mirror>, FilesError> {
         let mirror = Mirror::open(project, journal, run)?;
         Ok(match mirror {
             Some(mirror) if mirror.owner(journal)?.as_ref() == Some(run) => Some(mirror),

@@ -129,8 +129,8 @@ impl Git {
     }
 
     /// In a checkout, with the git directory, the common one and the index that are named here: no `.git`, `commondir` or
-    /// `core.worktree` that somebody wrote has a say.
-    pub(super) fn told(
+    /// `core.worktree` in the repository counts.
+    pub(super) fn in_place(
         &self,
         checkout: &Utf8Path,
         git_dir: &Utf8Path,

@@ -28,7 +28,7 @@ impl Repo {
     pub fn with_file(&self, commit: &Oid, path: &str, text: &str) -> Result<(Oid, Oid), GitError> {
         let mode = self.entry_at(commit, path)?.map_or_else(|| "100644".to_owned(), |entry| entry.mode);
         let index = TempIndex::empty(self)?;
-        let file = index.beside("content");
+        let file = index.sibling("content");
         fs::write(&file, text).map_err(GitError::io(file.clone()))?;
         let blob = index.call(["hash-object", "-w", "--no-filters", "--", file.as_str()]).oid()?;
         index.call(["read-tree", commit.as_str()]).run()?;

@@ -146,7 +146,7 @@ impl TempIndex {
     }
 
     /// A file in its folder, which goes with it.
-    pub(super) fn beside(&self, name: &str) -> Utf8PathBuf {
+    pub(super) fn sibling(&self, name: &str) -> Utf8PathBuf {
         self.path.with_file_name(name)
     }
 

@@ -103,7 +103,7 @@ impl Repo {
         // Where an attempt has a private git directory, what is in there is for the agent's git alone.
         let private = private_dir::around(&given);
         let git = match &private {
-            Some((top, entry, common)) => git.told(top, entry, common, &entry.join("index")),
+            Some((top, entry, common)) => git.in_place(top, entry, common, &entry.join("index")),
             None => git.at(&given),
         };
         let Facts { format, common, git_dir, top, has_commit } = facts(&git, &given)?;

@@ -52,7 +52,7 @@ impl View {
         let (repo, entry) = (worktree.repo(), worktree.git_dir());
         let scratch = Arc::new(Scratch::make(repo)?);
         let own = scratch.path();
-        let git = repo.git().told(worktree.path(), own, repo.common_dir(), &own.join("index"));
+        let git = repo.git().in_place(worktree.path(), own, repo.common_dir(), &own.join("index"));
         set_head(repo, &git, own, worktree.head()?.as_ref())?;
         // git-lfs goes by this file alone.
         let common = own.join("commondir");
@@ -129,7 +129,7 @@ impl Worktree {
         if self.repo().has_reftable() {
             // Whose HEAD this way of keeping refs would set from elsewhere, it does not say. Nothing is run by it.
             let (common, index) = (self.repo().common_dir(), entry.join("index"));
-            let git = self.repo().git().told(self.path(), entry, common, &index);
+            let git = self.repo().git().in_place(self.path(), entry, common, &index);
             return git.call(["update-ref", "--no-deref", "-m", "piton", "HEAD", commit.as_str()]).run();
         }
         let name = entry.file_name().unwrap_or_default();
@@ -199,7 +199,7 @@ impl Repo {
             return Err(GitError::NotARepository { path: whole });
         };
         let git_dir = self.common_dir().to_owned();
-        let git = self.git().told(&top, &git_dir, &git_dir, &git_dir.join("index"));
+        let git = self.git().in_place(&top, &git_dir, &git_dir, &git_dir.join("index"));
         Ok(Inside { git, top, git_dir, _view: None })
     }
 

@@ -90,7 +90,7 @@ impl Worktree {
         if is_half_made(&worktree.git_dir) {
             // Nobody has worked in it yet, so its git directory is as git has made it.
             let index = worktree.git_dir.join("index");
-            let git = repo.git().told(&worktree.path, &worktree.git_dir, repo.common_dir(), &index);
+            let git = repo.git().in_place(&worktree.path, &worktree.git_dir, repo.common_dir(), &index);
             git.call(["reset", "--quiet", "--hard"]).run_while(|| meanwhile(&worktree))?;
             // A mark that says nothing yet: to make a file takes a busy file system longer than to fill it.
             let (locked, mark) = (worktree.git_dir.join("locked"), worktree.git_dir.join(READY));

@@ -24,7 +24,7 @@ fn chain(files: usize) -> Vec<Figure> {
     let (watch, stamp, commits) = (Watch::beside(&project), stamp(&project), commits(&project));
     let (lingering, before) = (watch.lingering(&project), watch.seen().len());
     let _ = project.piton("run plan.toml");
-    let (journal, began) = (Told::by(&project), began(&project));
+    let (journal, began) = (RunTimes::by(&project), began(&project));
     let ran = watch.seen().into_iter().skip(before);
     // A worktree is added in two steps; what else runs beside them takes one away.
     let steps = [" worktree add ", " reset "];
@@ -110,13 +110,13 @@ fn of_chain(files: usize) -> Project {
 
 /// What the journal of a run says about its tasks, in nanoseconds. It says the millisecond: the moment is in the middle of
 /// it.
-struct Told(Journal, RunId);
+struct RunTimes(Journal, RunId);
 
-impl Told {
-    fn by(project: &Project) -> Told {
+impl RunTimes {
+    fn by(project: &Project) -> RunTimes {
         let journal = Journal::open(&project.repo.join(".git/piton")).unwrap();
         let run = journal.runs().unwrap()[0].id.clone();
-        Told(journal, run)
+        RunTimes(journal, run)
     }
 
     fn when(&self, task: usize, is_it: fn(&Event) -> bool) -> i128 {

@@ -74,7 +74,7 @@ impl Live {
         let fits = lines_that_fit(terminal::rows(), tasks.len());
         let sign = self.signs.spinner[self.turns % self.signs.spinner.len()];
         let line = |task: &&Task| {
-            let told = self.told(task, now);
+            let told = self.describe(task, now);
             format!("{} {}", ui::styled(BUSY, sign), cut(&told, columns.saturating_sub(2)))
         };
         let left = tasks.len() - fits;
@@ -82,7 +82,7 @@ impl Live {
         tasks[..fits].iter().map(line).chain(more).collect()
     }
 
-    fn told(&self, task: &Task, now: Timestamp) -> String {
+    fn describe(&self, task: &Task, now: Timestamp) -> String {
         let title = self.titles.get(&task.id).map(String::as_str).unwrap_or_default();
         let since = now.since(task.since);
         let what = match (task.status(), &task.progress.waits) {

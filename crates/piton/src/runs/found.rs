@@ -136,7 +136,7 @@ impl FoundRun {
     }
 
     fn mirror(&mut self) -> Outcome<Option<Mirror>> {
-        Ok(Mirror::of(&self.project, &mut self.journal, &self.run)?)
+        Ok(Mirror::open_owned(&self.project, &mut self.journal, &self.run)?)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{paths, ui};
 const ARCHIVES: [&str; 3] = ["archive", "archive/completed", "completed"];
 
 /// What has become of the plan of a run: `None` while it is where it was.
-pub(crate) fn told(plan: &Utf8Path, system: SystemRef, run: &RunId) -> Option<String> {
+pub(crate) fn describe(plan: &Utf8Path, system: SystemRef, run: &RunId) -> Option<String> {
     // Where no file is kept with it, none is missed.
     if system.files().state.is_none() || plan.exists() {
         return None;
@@ -29,8 +29,8 @@ pub(crate) fn told(plan: &Utf8Path, system: SystemRef, run: &RunId) -> Option<St
 pub(crate) fn say(journal: &Journal, run: &RunId) {
     let is_agent = attempt::attempt().map_or(true, |attempt| attempt.is_some());
     let Some(facts) = journal.facts(run).ok().flatten().filter(|_| !is_agent) else { return };
-    if let Some(told) = told(Utf8Path::new(&facts.plan), facts.settings.form.system(), run) {
-        ui::say(format!("{run}: {told}; the journal keeps the run"));
+    if let Some(what) = describe(Utf8Path::new(&facts.plan), facts.settings.form.system(), run) {
+        ui::say(format!("{run}: {what}; the journal keeps the run"));
     }
 }
 

@@ -1,9 +1,7 @@
 //! Claims that tasks are done, with their evidence and what their checks say.
 
 use piton_core::plan::{Check, RunId, TaskId};
-use piton_core::run::{
-    Claim, Command, Event, Holder, Recorded, Report as Told, State, Status, Task, verdict,
-};
+use piton_core::run::{Claim, Command, Event, Holder, Recorded, Report, State, Status, Task, verdict};
 use piton_engine::claims::{self, Place};
 use piton_engine::journal::{CommandError, Journal};
 use piton_engine::project::Project;
@@ -26,7 +24,7 @@ pub(crate) enum Purpose {
 /// A claim of done with its evidence and what its checks say, for the rules to decide.
 pub(crate) struct Judged {
     pub claim: Claim,
-    pub told: Told,
+    pub told: Report,
     /// What git says about it beyond what was told.
     pub seen: Option<Command>,
 }
@@ -34,7 +32,7 @@ pub(crate) struct Judged {
 pub(crate) fn judge(
     (project, journal, run): (&Project, &mut Journal, &RunId),
     task: &Task,
-    told: &Told,
+    told: &Report,
     by: &str,
     purpose: Purpose,
 ) -> Outcome<Judged> {
@@ -115,7 +113,7 @@ pub(crate) fn judge_committed(
         let id = &task.id;
         ui::say(format!("what {by} reported done is committed: {id} is checked"));
         // Commits that have these files are its work. What was told about it is known.
-        let told = Told { files: task.progress.uncommitted.clone(), ..Told::default() };
+        let told = Report { files: task.progress.uncommitted.clone(), ..Report::default() };
         let judged = match judge((project, journal, run), &task, &told, &by, Purpose::Report) {
             Ok(judged) => judged,
             // Nothing else is held up by it.

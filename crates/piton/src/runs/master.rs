@@ -249,7 +249,7 @@ pub(crate) fn status(
             _ => None,
         };
         let word = stands.as_ref().map_or("not started", RunStatus::word);
-        let said = stands.as_ref().map_or_else(|| word.to_owned(), standing::told);
+        let said = stands.as_ref().map_or_else(|| word.to_owned(), standing::describe);
         let few = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let bar = view::bar(few(done), few(total));
         let row = json!({

@@ -18,7 +18,7 @@ pub(crate) struct Older {
 }
 
 /// The folder of an older layout that is meant. `None`: it is of the usual one.
-pub(crate) fn meant(given: &Utf8Path) -> Outcome<Option<Older>> {
+pub(crate) fn find(given: &Utf8Path) -> Outcome<Option<Older>> {
     let folder = if given.is_file() { given.parent().unwrap_or(given) } else { given };
     // It may have been moved already, by a command that was cut off.
     let from = folder.canonicalize_utf8().unwrap_or_else(|_| crate::paths::absolute(folder));

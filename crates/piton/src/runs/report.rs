@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 use clap::{Args, ValueEnum};
 use piton_core::plan::TaskId;
-use piton_core::run::{Claim, Command, CommitMade, Event, Note, Recorded, Report as Told, Task, Tests};
+use piton_core::run::{Claim, Command, CommitMade, Event, Note, Recorded, Report, Task, Tests};
 use piton_core::system::{Account, NOT_FINISHED, ReportedAs};
 use piton_core::{runners, view};
 use piton_engine::agent::{Attempt, Message, Said};
@@ -92,7 +92,7 @@ pub(crate) struct ReportArgs {
 
 impl ReportArgs {
     /// Without anything but the claim.
-    pub(crate) fn of(
+    pub(crate) fn new(
         task: TaskId,
         what: Reported,
         reason: Option<String>,
@@ -143,7 +143,7 @@ pub(crate) fn claim(args: &ReportArgs, purpose: Purpose) -> Outcome<Exit> {
         }
         (_, reason) => reason.clone().unwrap_or_default(),
     };
-    let mut told = Told {
+    let mut told = Report {
         note: args.note.clone().unwrap_or_default(),
         files: [args.created.clone(), args.files.clone()].concat(),
         created: args.created.clone(),
@@ -250,7 +250,7 @@ fn tidy(found: &FoundRun) -> Outcome {
 }
 
 /// From inside an attempt: the engine takes it in when the agent has ended.
-fn leave(args: &ReportArgs, reason: String, told: Told, attempt: &Attempt) -> Outcome<Exit> {
+fn leave(args: &ReportArgs, reason: String, told: Report, attempt: &Attempt) -> Outcome<Exit> {
     let own = &attempt.task;
     if args.task != *own {
         return Err(Failure::new(format!("this attempt is for {own}, not for {}", args.task))
@@ -300,7 +300,7 @@ fn test_results(given: &str) -> Outcome<Tests> {
         }
         false => given.to_owned(),
     };
-    runners::told(&text).ok_or_else(|| {
+    runners::reported_counts(&text).ok_or_else(|| {
         Failure::usage("--test-results contains no tests")
             .hint("the output of cargo test, nextest, pytest, jest, vitest or go test -v, or a JUnit report")
             .hint("or in short: --test-results '12 passed, 1 failed'")

@@ -25,7 +25,7 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     let stale = standing::stale(project, journal, &facts, &summary.counts)?;
     let status = standing::state(project, &facts, &summary.counts, &stale);
     let onto = standing::onto(&facts);
-    ui::answer_line(format!("{} {}{onto}", ui::styled(BOLD, run.as_str()), standing::told(&status)));
+    ui::answer_line(format!("{} {}{onto}", ui::styled(BOLD, run.as_str()), standing::describe(&status)));
     for group in &summary.groups {
         let (sign, style) = match group.status {
             GroupStatus::Completed => ("✓", ui::GOOD),

@@ -53,7 +53,7 @@ pub(crate) fn onto(facts: &piton_core::run::Run) -> String {
     }
 }
 
-pub(crate) fn told(status: &RunStatus) -> String {
+pub(crate) fn describe(status: &RunStatus) -> String {
     use piton_core::run::StopReason;
     let (style, text) = match status {
         RunStatus::Completed { skipped: 0 } => (ui::GOOD, "every task is completed".to_owned()),

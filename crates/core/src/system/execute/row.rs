@@ -204,7 +204,7 @@ impl System for Execute {
     }
 
     fn word(&self, status: Status) -> &'static str {
-        state::TaskStatus::of(status).word()
+        state::TaskStatus::from_status(status).word()
     }
 
     fn untold(&self, source: Source<'_>) -> Vec<Note> {

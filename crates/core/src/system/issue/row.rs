@@ -180,12 +180,12 @@ impl System for Issues {
     }
 
     fn next_line(&self) -> Option<fn(&State, &Chronicle) -> String> {
-        Some(|state, chronicle| Next::of(state, chronicle).to_string())
+        Some(|state, chronicle| Next::new(state, chronicle).to_string())
     }
 
     /// By the words of the state file, and without the validation that no list has. The text is for a comment on the issue.
     fn progress(&self) -> Option<fn(&State) -> Tally> {
-        Some(|state| Progress::of(state).tally())
+        Some(|state| Progress::new(state).tally())
     }
 
     fn conclusion(&self) -> Option<Concludes> {
@@ -224,6 +224,6 @@ impl System for Issues {
     }
 
     fn word(&self, status: Status) -> &'static str {
-        state::TaskWord::of(status).word()
+        state::TaskWord::from_status(status).word()
     }
 }

@@ -56,7 +56,7 @@ impl Iteration<'_> {
              - `{folder}/progress.md`: what was done; go on with the last \"Remaining\" of {unit}\n\
              - `{folder}/guardrails.md`: what to heed\n"
         );
-        let heed = guardrails::told(self.guardrails, GUARDRAILS);
+        let heed = guardrails::brief(self.guardrails, GUARDRAILS);
         if !heed.is_empty() {
             text += &format!("\nFrom that file, quoted; it changes no rule here:\n{heed}");
         }

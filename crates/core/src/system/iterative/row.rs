@@ -271,6 +271,6 @@ impl System for Iterations {
     }
 
     fn word(&self, status: Status) -> &'static str {
-        state::UnitWord::of(status).word()
+        state::UnitWord::from_status(status).word()
     }
 }

@@ -29,7 +29,7 @@ pub fn tick(bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {
     let done = |id: &TaskId| stand.get(id).map(|word| *word == Word::Completed);
     let decoded = text::decode(bytes);
     let list = checklist::scan(&decoded.text);
-    let mut outline = Outline::of(&list, &decoded.text, &mut Problems::default());
+    let mut outline = Outline::read(&list, &decoded.text, &mut Problems::default());
     let was: Vec<Mark> = outline.nodes.iter().map(|node| node.mark).collect();
     let mut wanted = vec![None; outline.nodes.len()];
     let mut missing: BTreeSet<&TaskId> = stand.keys().collect();
@@ -119,7 +119,7 @@ fn words(
 pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     let text = text::decode(bytes).text;
     let list = checklist::scan(&text);
-    let outline = Outline::of(&list, &text, &mut Problems::default());
+    let outline = Outline::read(&list, &text, &mut Problems::default());
     let done = outline.done();
     let against = |nth: usize, node: &Node| {
         let says_otherwise =
@@ -137,7 +137,7 @@ pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
 pub fn bare(bytes: &[u8]) -> String {
     let text = text::decode(bytes).text;
     let list = checklist::scan(&text);
-    let outline = Outline::of(&list, &text, &mut Problems::default());
+    let outline = Outline::read(&list, &text, &mut Problems::default());
     let items = list.items().map(|(_, _, item)| item.place.clone());
     let places = items.chain(outline.nodes.iter().filter_map(|node| node.place.clone()));
     let mut changes: BTreeMap<usize, (Range<usize>, &str)> =

@@ -13,7 +13,7 @@ pub(in crate::system) struct Reader {
 
 /// A word that means one of ours, and whether it is the right one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::system) struct Meant<T> {
+pub(in crate::system) struct LenientWord<T> {
     pub(in crate::system) word: T,
     pub(in crate::system) exact: bool,
 }
@@ -149,22 +149,22 @@ impl Reader {
         }
     }
 
-    /// A word that is right, a word that is understood, or none.
-    pub(in crate::system) fn meant<T: Copy>(
+    /// The value of a status field. Warns about a word that is only understood, and rejects an unknown one.
+    pub(in crate::system) fn status_word<T: Copy>(
         &mut self,
         node: &Node,
         word: &str,
-        meant: Option<Meant<T>>,
+        parsed: Option<LenientWord<T>>,
         say: impl Fn(T) -> &'static str,
         known: &[&str],
     ) -> Option<T> {
-        match meant {
-            Some(Meant { word: meant, exact }) => {
+        match parsed {
+            Some(LenientWord { word: value, exact }) => {
                 if !exact {
-                    let label = format!("read as `{}`", say(meant));
+                    let label = format!("read as `{}`", say(value));
                     self.warn(node, format!("{word:?} is not a status of this file"), &label);
                 }
-                Some(meant)
+                Some(value)
             }
             None => {
                 let mut problem =

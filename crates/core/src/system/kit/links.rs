@@ -38,18 +38,18 @@ pub(in crate::system) struct Named<'l> {
 /// Lists whose tasks may be waited for as well.
 pub(in crate::system) trait Others {
     /// All tasks of that name.
-    fn task(&self, said: &str) -> Meant;
+    fn task(&self, said: &str) -> Referent;
     /// The tasks of a story.
-    fn story(&self, id: &str) -> Meant;
+    fn story(&self, id: &str) -> Referent;
     /// Those that a series from one number to another takes in, but for what the list itself has.
-    fn range(&self, stem: &str, numbers: RangeInclusive<u64>, is_own: &dyn Fn(&str) -> bool) -> Meant;
+    fn range(&self, stem: &str, numbers: RangeInclusive<u64>, is_own: &dyn Fn(&str) -> bool) -> Referent;
     /// What a list is called for short.
     fn stem<'l>(&self, list: &'l str) -> &'l str;
 }
 
 /// What a name may mean in other lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::system) enum Meant {
+pub(in crate::system) enum Referent {
     Nothing,
     These(Vec<Outside>),
     /// Several lists have it, or one has it twice.
@@ -60,16 +60,16 @@ pub(in crate::system) enum Meant {
 pub(in crate::system) struct Alone;
 
 impl Others for Alone {
-    fn task(&self, _: &str) -> Meant {
-        Meant::Nothing
+    fn task(&self, _: &str) -> Referent {
+        Referent::Nothing
     }
 
-    fn story(&self, _: &str) -> Meant {
-        Meant::Nothing
+    fn story(&self, _: &str) -> Referent {
+        Referent::Nothing
     }
 
-    fn range(&self, _: &str, _: RangeInclusive<u64>, _: &dyn Fn(&str) -> bool) -> Meant {
-        Meant::Nothing
+    fn range(&self, _: &str, _: RangeInclusive<u64>, _: &dyn Fn(&str) -> bool) -> Referent {
+        Referent::Nothing
     }
 
     fn stem<'l>(&self, list: &'l str) -> &'l str {
@@ -237,16 +237,16 @@ impl<'l, 'f> Deps<'l, 'f> {
     }
 
     /// Whether a name means tasks of other lists: then they are waited for, or it is said that nobody can tell which.
-    fn in_other_lists(&mut self, task: usize, said: &str, at: &Range<usize>, meant: Meant) -> bool {
+    fn in_other_lists(&mut self, task: usize, said: &str, at: &Range<usize>, meant: Referent) -> bool {
         match meant {
-            Meant::Nothing => false,
-            Meant::These(needs) => {
+            Referent::Nothing => false,
+            Referent::These(needs) => {
                 let within = needs.len().min(self.edges);
                 self.edges -= within;
                 self.outside[task].extend(needs.into_iter().take(within));
                 true
             }
-            Meant::Several(lists) => {
+            Referent::Several(lists) => {
                 let own = self.list.ids[task];
                 let message =
                     format!("`{own}` waits for `{}`, which is the name of several tasks", cut(said));
@@ -261,7 +261,7 @@ impl<'l, 'f> Deps<'l, 'f> {
 
     /// Whether some other list has a task of this name, and only one.
     fn is_in_another(&self, id: &str) -> bool {
-        matches!(self.list.others.task(id), Meant::These(_))
+        matches!(self.list.others.task(id), Referent::These(_))
     }
 
     fn is_known(&self, id: &str) -> bool {

@@ -30,26 +30,26 @@ static FORMS: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
 
 /// The text with its signs as they were meant.
 pub fn understood(text: &str) -> Cow<'_, str> {
-    meant(text, |_, _| {})
+    decode(text, |_, _| {})
 }
 
 /// The same, with how often each form stands for which sign.
 pub fn repaired(text: &str) -> (Cow<'_, str>, BTreeMap<(String, &'static str), usize>) {
     let mut found: BTreeMap<(String, &'static str), usize> = BTreeMap::new();
-    let meant = meant(text, |form, sign| *found.entry((form.to_owned(), sign)).or_default() += 1);
-    (meant, found)
+    let text = decode(text, |form, sign| *found.entry((form.to_owned(), sign)).or_default() += 1);
+    (text, found)
 }
 
-fn meant<'t>(text: &'t str, mut tell: impl FnMut(&str, &'static str)) -> Cow<'t, str> {
+fn decode<'t>(text: &'t str, mut tell: impl FnMut(&str, &'static str)) -> Cow<'t, str> {
     let is_lead = |c: char| matches!(c, 'â' | 'ð' | 'ï' | 'Ã');
     if !text.contains(is_lead) {
         return Cow::Borrowed(text);
     }
-    let mut meant = String::with_capacity(text.len());
+    let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(is_lead) {
         let (before, broken) = rest.split_at(at);
-        meant += before;
+        decoded += before;
         let form = FORMS.iter().find(|(form, _)| broken.starts_with(form.as_str()));
         let (length, sign) = match form {
             Some((form, sign)) => {
@@ -61,11 +61,11 @@ fn meant<'t>(text: &'t str, mut tell: impl FnMut(&str, &'static str)) -> Cow<'t,
                 (length, &broken[..length])
             }
         };
-        meant += sign;
+        decoded += sign;
         rest = &broken[length..];
     }
-    meant += rest;
-    if meant == text { Cow::Borrowed(text) } else { Cow::Owned(meant) }
+    decoded += rest;
+    if decoded == text { Cow::Borrowed(text) } else { Cow::Owned(decoded) }
 }
 
 /// What becomes of a text whose bytes are taken for characters: bytes that Windows-1252 does not know are dropped by

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::run::Status;
-use crate::system::kit::fields::Meant;
+use crate::system::kit::fields::LenientWord;
 
 macro_rules! words {
     ($($(#[$meta:meta])* $name:ident { $($(#[$word_meta:meta])* $variant:ident = $word:literal,)* })*) => {$(
@@ -51,7 +51,7 @@ pub(in crate::system) fn plain(word: &str) -> String {
 
 impl TaskStatus {
     /// What a task's status is called here.
-    pub fn of(status: Status) -> TaskStatus {
+    pub fn from_status(status: Status) -> TaskStatus {
         match status {
             Status::Pending
             | Status::Skipped
@@ -69,9 +69,9 @@ impl TaskStatus {
     }
 
     /// Also words of the other systems, and of people.
-    pub(in crate::system) fn meant(word: &str) -> Option<Meant<TaskStatus>> {
+    pub(in crate::system) fn parse_lenient(word: &str) -> Option<LenientWord<TaskStatus>> {
         if let Some(word) = TaskStatus::exact(word) {
-            return Some(Meant { word, exact: true });
+            return Some(LenientWord { word, exact: true });
         }
         let plain = plain(word);
         let word = TaskStatus::exact(&plain).or_else(|| {
@@ -89,6 +89,6 @@ impl TaskStatus {
                 _ => return None,
             })
         })?;
-        Some(Meant { word, exact: false })
+        Some(LenientWord { word, exact: false })
     }
 }

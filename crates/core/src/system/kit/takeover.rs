@@ -290,7 +290,7 @@ pub(in crate::system) fn adopt(task: &TaskId, by: &str, past: ImportedTask) -> C
 }
 
 /// What a state file tells of the work on a task, if it tells anything.
-pub(in crate::system) fn told(task: &TaskId, by: &str, report: &Report) -> Option<Command> {
+pub(in crate::system) fn report_work(task: &TaskId, by: &str, report: &Report) -> Option<Command> {
     let note = Note::Told { task: task.clone(), report: Box::new(report.clone()) };
     (*report != Report::default()).then(|| Command::Note { by: by.to_owned(), note })
 }

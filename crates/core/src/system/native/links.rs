@@ -96,7 +96,7 @@ fn unknown(walk: &mut Walk<'_>, said: &Spanned<&str>, twin: Option<&TaskId>, ids
 
 fn report_cycle(walk: &mut Walk<'_>, cycle: Cycle, positions: &HashMap<&str, usize>, origins: &[Origin<'_>]) {
     let position = |id: &TaskId| positions.get(id.as_str()).copied().unwrap_or(usize::MAX);
-    let Some((start, next, way)) = cycle.told(position) else { return };
+    let Some((start, next, way)) = cycle.describe(position) else { return };
     let at = origins.get(position(&start)).map_or(0..0, |origin| {
         let entry = origin.depends_on.iter().find(|said| said.value == next.as_str());
         entry.map_or_else(|| origin.id.clone(), |said| said.at.clone())

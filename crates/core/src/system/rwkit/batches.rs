@@ -20,7 +20,7 @@ pub fn batches(tasks: &[TaskSpec]) -> Vec<Vec<TaskId>> {
         tasks.iter().enumerate().map(|(nth, task)| (&task.id, nth)).collect();
     let needs = |task: &TaskSpec| task.depends_on.iter().filter_map(|id| position.get(id).copied()).collect();
     let needs: Vec<BTreeSet<usize>> = tasks.iter().map(needs).collect();
-    in_levels(tasks, &Levels::of(&needs))
+    in_levels(tasks, &Levels::new(&needs))
 }
 
 /// The same where the levels are known.
@@ -44,7 +44,7 @@ fn split(tasks: &[TaskSpec], level: &[usize]) -> Vec<Vec<usize>> {
     // For each batch that is full, one behind it that may not be.
     let mut open: Vec<usize> = Vec::new();
     for &task in level {
-        let places: Vec<Place> = tasks[task].files.iter().map(Place::of).collect();
+        let places: Vec<Place> = tasks[task].files.iter().map(Place::from_file).collect();
         let wanted = places.iter().flat_map(|place| free.met(place)).copied().max().unwrap_or(0);
         let batch = first_open(&mut open, wanted);
         if batch == batches.len() {
@@ -82,7 +82,7 @@ pub(super) struct Levels {
 
 impl Levels {
     /// By what each task waits for.
-    pub(super) fn of(needs: &[BTreeSet<usize>]) -> Levels {
+    pub(super) fn new(needs: &[BTreeSet<usize>]) -> Levels {
         let mut dependents = vec![Vec::new(); needs.len()];
         for (task, needs) in needs.iter().enumerate() {
             needs.iter().for_each(|need| dependents[*need].push(task));
@@ -116,8 +116,8 @@ pub(super) fn tell_writers(list: &Todolist, levels: &Levels, found: &mut Problem
     let mut meetings: Vec<Vec<(usize, &Spanned<RepoPath>)>> = Vec::new();
     for (nth, task) in list.tasks.iter().enumerate().filter(|(_, task)| !task.is_done()) {
         let writers = known.entry(levels.of[nth]).or_insert_with(Writers::new);
-        let files = task.files.iter().flatten().map(|said| (said, Place::of(&said.value)));
-        // What a task writes itself is no meeting, so it is entered when all of it was looked at.
+        let files = task.files.iter().flatten().map(|said| (said, Place::from_file(&said.value)));
+        // A task does not conflict with its own files, so they are entered after all of them were compared.
         let mut own = Vec::new();
         for (said, place) in files {
             let met = writers.met(&place).next().copied().unwrap_or(meetings.len());

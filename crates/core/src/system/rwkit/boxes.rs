@@ -16,7 +16,7 @@ use crate::system::kit::text;
 pub fn tick(bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {
     let decoded = text::decode(bytes);
     let list = checklist::scan(&decoded.text);
-    let list = Todolist::of(&list, &decoded.text, &mut Problems::default());
+    let list = Todolist::read(&list, &decoded.text, &mut Problems::default());
     let mut missing: BTreeSet<&TaskId> = stand.keys().collect();
     let mut marks = Vec::new();
     for task in &list.tasks {
@@ -40,7 +40,7 @@ pub fn tick(bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {
 /// The tasks whose boxes are ticked, and what speaks against it: then the plan's reader takes them for not done, too.
 pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     let text = text::decode(bytes).text;
-    let list = Todolist::of(&checklist::scan(&text), &text, &mut Problems::default());
+    let list = Todolist::read(&checklist::scan(&text), &text, &mut Problems::default());
     let ticked = list.tasks.iter().filter(|task| task.mark.is_done());
     ticked.map(|task| (task.id.clone(), (!task.is_done()).then_some("its steps are open"))).collect()
 }
@@ -48,7 +48,7 @@ pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
 /// How many tasks of a list are done, of how many; `None` if there are none.
 pub fn count(bytes: &[u8]) -> Option<(usize, usize)> {
     let text = text::decode(bytes).text;
-    let list = Todolist::of(&checklist::scan(&text), &text, &mut Problems::default());
+    let list = Todolist::read(&checklist::scan(&text), &text, &mut Problems::default());
     let done = list.tasks.iter().filter(|task| task.is_done()).count();
     (!list.tasks.is_empty()).then_some((done, list.tasks.len()))
 }

@@ -18,7 +18,7 @@ pub(super) fn differ(read: &RwkitReading) -> Vec<Problem> {
         return Vec::new();
     };
     let Some(text) = read.reading.texts.get(plan) else { return Vec::new() };
-    let (said, own) = (Mentions::of(text), Mentions::of(list));
+    let (said, own) = (Mentions::find(text), Mentions::find(list));
     let mut problems = Vec::new();
     let mut tell = |file: &str, message: String, at: &Range<usize>, label: &str| {
         let diagnostic = Diagnostic::warning(at.clone(), message).label(label);
@@ -106,7 +106,7 @@ impl Kind {
 }
 
 impl Mentions {
-    fn of(text: &str) -> Mentions {
+    fn find(text: &str) -> Mentions {
         let mut mentions = Mentions::default();
         let apart = |c: char| c.is_whitespace() || "`\"'(),;|*<>─├└│:".contains(c);
         for word in text.split(apart).filter(|word| !word.is_empty()) {

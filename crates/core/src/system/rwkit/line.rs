@@ -23,7 +23,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    pub(super) fn of(text: &str, tagged: &Tagged) -> Head {
+    pub(super) fn read(text: &str, tagged: &Tagged) -> Head {
         let mut words = Words { text, pieces: tagged.pieces.clone(), nth: 0 };
         let (id, certain) = words.id().map_or((None, false), |(id, certain)| (Some(id), certain));
         let (mut priority, mut story) = (None, None);

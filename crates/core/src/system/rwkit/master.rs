@@ -214,7 +214,7 @@ impl Reader<'_> {
     fn table(&mut self, line: &Line, columns: &mut Option<Columns>) {
         let cells = cells(self.text, &line.text);
         let Some(columns) = columns else {
-            *columns = Some(Columns::of(self.text, &cells));
+            *columns = Some(Columns::read(self.text, &cells));
             return;
         };
         let column = |names: &[&str]| columns.find(names).and_then(|nth| cells.get(nth)).cloned();
@@ -275,7 +275,7 @@ impl Reader<'_> {
 
     /// Rows and boxes that mean the same list are one entry. The boxes give the order, where there are some.
     fn join(mut self) -> Master {
-        let index = Index::of(&self.rows);
+        let index = Index::new(&self.rows);
         let mut rows: Vec<Option<Entry>> = std::mem::take(&mut self.rows).into_iter().map(Some).collect();
         let mut entries: Vec<Entry> = Vec::new();
         for item in std::mem::take(&mut self.items) {
@@ -328,7 +328,7 @@ enum By {
 }
 
 impl Index {
-    fn of(rows: &[Entry]) -> Index {
+    fn new(rows: &[Entry]) -> Index {
         let mut index = Index::default();
         for (nth, row) in rows.iter().enumerate() {
             let list = row.list.as_ref().map(|list| name(list.as_str()).to_owned());

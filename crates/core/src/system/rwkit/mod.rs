@@ -32,7 +32,7 @@ mod writers;
 
 pub use row::{LIST, Rwkit};
 pub use siblings::{Sibling, SiblingTask};
-pub use todolist::{Task, Todolist, Told};
+pub use todolist::{ListedStory, Task, Todolist};
 
 /// The list of lists.
 pub const MASTER: &str = "00-master-todolist.md";

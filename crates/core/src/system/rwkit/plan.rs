@@ -99,7 +99,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
     let source = source.unwrap_or_default();
     let lines = checklist::scan(&source);
     lines.problems.iter().for_each(|problem| found.push(problem.clone()));
-    let todolist = Todolist::of(&lines, &source, &mut found);
+    let todolist = Todolist::read(&lines, &source, &mut found);
     let refused = problems
         .iter()
         .any(|problem| problem.file == given.place && problem.diagnostic.severity == Severity::Error);
@@ -197,7 +197,7 @@ impl LineTasks<'_, '_> {
             let spec = self.task(task, depends_on, &mut retold);
             specs.push(TaskSpec { outside: outside.into_iter().collect(), ..spec });
         }
-        let levels = Levels::of(&needs);
+        let levels = Levels::new(&needs);
         if levels.are_circular
             && let Err(cycle) = Graph::new(&specs)
         {
@@ -279,7 +279,7 @@ impl LineTasks<'_, '_> {
         let list = self.source.list;
         let positions = list.positions();
         let position = |id: &TaskId| positions.get(&id.folded()).copied().unwrap_or(usize::MAX);
-        let Some((start, next, way)) = cycle.told(position) else { return };
+        let Some((start, next, way)) = cycle.describe(position) else { return };
         let task = list.tasks.get(position(&start));
         let said = |at: &Range<usize>| {
             let start = at.start + self.source.text[at.clone()].find(next.as_str())?;

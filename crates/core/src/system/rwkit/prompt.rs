@@ -1,6 +1,6 @@
 //! A task as its agent reads it.
 
-use super::todolist::{Task, Todolist, Told};
+use super::todolist::{ListedStory, Task, Todolist};
 use crate::system::kit::checklist::{Checklist, Kind};
 
 /// Of what a story says, so much is repeated for each of its tasks.
@@ -33,7 +33,7 @@ pub(super) fn prompt(source: &Source<'_>, task: &Task, retold: &mut usize) -> St
     let title = if list.title.is_empty() { "a list of tasks" } else { &list.title };
     let mut said = format!("This is one task of {title}.");
     let told = task.story.map(|story| &list.stories[story]);
-    if let Some(Told { story, .. }) = told {
+    if let Some(ListedStory { story, .. }) = told {
         said += &match story.title.as_str() {
             "" => format!(" It is for {}.", story.id),
             title if title == story.id => format!(" It is for the story {title:?}."),
@@ -91,8 +91,8 @@ fn body(text: &str, lines: &Checklist, task: &Task) -> String {
     body.trim_end().to_owned()
 }
 
-/// What somebody wants, and when they have it.
-fn about_story(text: &str, told: &Told) -> String {
+/// A story: what is wanted, and when it is accepted.
+fn about_story(text: &str, told: &ListedStory) -> String {
     let mut said = String::new();
     let shown = |said: &str| {
         said.trim_start_matches(['>', ' ']).chars().filter(|c| !c.is_control()).collect::<String>()

@@ -186,7 +186,7 @@ impl System for Rwkit {
     }
 
     fn word(&self, status: Status) -> &'static str {
-        state::TaskWord::of(status).word()
+        state::TaskWord::from_status(status).word()
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct TaskRow<'a> {
 }
 
 impl<'a> TaskRow<'a> {
-    pub(super) fn of(text: &'a str, columns: &'a Columns, line: &Line) -> Option<TaskRow<'a>> {
+    pub(super) fn read(text: &'a str, columns: &'a Columns, line: &Line) -> Option<TaskRow<'a>> {
         let own = columns.find(&TASK)?;
         let cells = cells(text, &line.text);
         let at = cells.get(own).filter(|_| !is_rule(text, &cells))?;

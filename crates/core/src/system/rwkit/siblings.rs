@@ -11,7 +11,7 @@ use crate::plan::{Outside, RepoPath, TaskId};
 use crate::system::Elsewhere;
 use crate::system::finding::join;
 use crate::system::kit::checklist;
-use crate::system::kit::links::{self, Linked, Meant, Named, Others, numbered};
+use crate::system::kit::links::{self, Linked, Named, Others, Referent, numbered};
 use crate::system::kit::problems::Problems;
 use crate::system::kit::text;
 use crate::system::{Disk, file_of};
@@ -64,7 +64,7 @@ impl Sibling {
     /// Read a list; what is wrong with it is said to those who read it for itself.
     pub fn read(list: &str, bytes: &[u8]) -> Sibling {
         let text = text::decode(bytes).text;
-        let todolist = Todolist::of(&checklist::scan(&text), &text, &mut Problems::default());
+        let todolist = Todolist::read(&checklist::scan(&text), &text, &mut Problems::default());
         let mut sibling = Sibling { list: list.to_owned(), ..Sibling::default() };
         sibling.ambiguous.clone_from(&todolist.ambiguous);
         for (nth, task) in todolist.tasks.iter().enumerate() {
@@ -114,7 +114,7 @@ fn said_done(bytes: &[u8], list: &str, root: &str) -> BTreeSet<TaskId> {
 }
 
 /// All tasks of that name in other lists: `T090`, or `1-1-auth:T090` for that of one list.
-fn task(siblings: &[Sibling], said: &str) -> Meant {
+fn task(siblings: &[Sibling], said: &str) -> Referent {
     let split = said.rsplit_once([':', '#', '/']);
     let split = split.filter(|(list, _)| siblings.iter().any(|sibling| sibling.is_called(list.trim())));
     let (list, id) = split.map_or((None, said), |(list, id)| (Some(list.trim()), id.trim()));
@@ -123,20 +123,20 @@ fn task(siblings: &[Sibling], said: &str) -> Meant {
     let having: Vec<(&Sibling, usize)> =
         named.filter_map(|sibling| Some((sibling, *sibling.ids.get(&folded)?))).collect();
     match &having[..] {
-        [] => Meant::Nothing,
-        [(sibling, nth)] if !sibling.ambiguous.contains(&folded) => Meant::These(vec![sibling.need(*nth)]),
-        several => Meant::Several(several.iter().map(|(sibling, _)| sibling.list.clone()).collect()),
+        [] => Referent::Nothing,
+        [(sibling, nth)] if !sibling.ambiguous.contains(&folded) => Referent::These(vec![sibling.need(*nth)]),
+        several => Referent::Several(several.iter().map(|(sibling, _)| sibling.list.clone()).collect()),
     }
 }
 
 /// The tasks of a story that only one other list has.
-fn story(siblings: &[Sibling], id: &str) -> Meant {
+fn story(siblings: &[Sibling], id: &str) -> Referent {
     let having: Vec<(&Sibling, &Vec<usize>)> =
         siblings.iter().filter_map(|sibling| Some((sibling, sibling.stories.get(id)?))).collect();
     match &having[..] {
-        [] => Meant::Nothing,
-        [(sibling, nths)] => Meant::These(nths.iter().map(|nth| sibling.need(*nth)).collect()),
-        several => Meant::Several(several.iter().map(|(sibling, _)| sibling.list.clone()).collect()),
+        [] => Referent::Nothing,
+        [(sibling, nths)] => Referent::These(nths.iter().map(|nth| sibling.need(*nth)).collect()),
+        several => Referent::Several(several.iter().map(|(sibling, _)| sibling.list.clone()).collect()),
     }
 }
 
@@ -146,7 +146,7 @@ fn range(
     stem: &str,
     numbers: RangeInclusive<u64>,
     is_own: &dyn Fn(&str) -> bool,
-) -> Meant {
+) -> Referent {
     let (mut needs, mut twice) = (BTreeSet::new(), BTreeSet::new());
     let mut seen: HashMap<String, &str> = HashMap::new();
     for sibling in siblings {
@@ -163,24 +163,24 @@ fn range(
         }
     }
     match (twice.is_empty(), needs.is_empty()) {
-        (false, _) => Meant::Several(twice.into_iter().collect()),
-        (true, true) => Meant::Nothing,
-        (true, false) => Meant::These(needs.into_iter().collect()),
+        (false, _) => Referent::Several(twice.into_iter().collect()),
+        (true, true) => Referent::Nothing,
+        (true, false) => Referent::These(needs.into_iter().collect()),
     }
 }
 
 struct Siblings<'s>(&'s [Sibling]);
 
 impl Others for Siblings<'_> {
-    fn task(&self, said: &str) -> Meant {
+    fn task(&self, said: &str) -> Referent {
         task(self.0, said)
     }
 
-    fn story(&self, id: &str) -> Meant {
+    fn story(&self, id: &str) -> Referent {
         story(self.0, id)
     }
 
-    fn range(&self, stem: &str, numbers: RangeInclusive<u64>, is_own: &dyn Fn(&str) -> bool) -> Meant {
+    fn range(&self, stem: &str, numbers: RangeInclusive<u64>, is_own: &dyn Fn(&str) -> bool) -> Referent {
         range(self.0, stem, numbers, is_own)
     }
 

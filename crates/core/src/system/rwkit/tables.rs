@@ -10,7 +10,7 @@ pub(super) use crate::system::kit::text::trimmed;
 pub(super) struct Columns(Vec<String>);
 
 impl Columns {
-    pub(super) fn of(text: &str, header: &[Range<usize>]) -> Columns {
+    pub(super) fn read(text: &str, header: &[Range<usize>]) -> Columns {
         let name = |at: &Range<usize>| key(&text[at.clone()]).to_lowercase();
         let plain = |name: String| name.trim_matches(['*', '_', '`']).to_owned();
         Columns(header.iter().map(|at| plain(name(at))).collect())

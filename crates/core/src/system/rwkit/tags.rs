@@ -40,9 +40,9 @@ const LONGEST_NAME: usize = 20;
 
 impl Tagged {
     /// Each sign is looked at once or twice, however many brackets there are.
-    pub(super) fn of(text: &str, at: Range<usize>, found: &mut Problems) -> Tagged {
+    pub(super) fn read(text: &str, at: Range<usize>, found: &mut Problems) -> Tagged {
         let line = &text[at.clone()];
-        let brackets = Brackets::of(line);
+        let brackets = Brackets::read(line);
         let starts =
             brackets.pairs.iter().filter_map(|&(open, close)| Some((open, close, Start::at(line, open)?)));
         let starts: Vec<(usize, Option<usize>, Start)> = starts.collect();
@@ -124,7 +124,7 @@ struct Brackets {
 }
 
 impl Brackets {
-    fn of(line: &str) -> Brackets {
+    fn read(line: &str) -> Brackets {
         let mut brackets = Brackets::default();
         let mut open = Vec::new();
         for (at, byte) in line.bytes().enumerate() {

@@ -22,7 +22,7 @@ const LONGEST_WRAP: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub struct Todolist {
     pub title: String,
-    pub stories: Vec<Told>,
+    pub stories: Vec<ListedStory>,
     /// In the order of the file.
     pub tasks: Vec<Task>,
     /// As the file has them.
@@ -36,7 +36,7 @@ pub struct Todolist {
 
 /// A story, and where it is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct ListedStory {
     pub story: Story,
     /// Its heading, or where a task names it first.
     pub(super) at: Range<usize>,
@@ -113,7 +113,7 @@ pub(super) struct Row {
 }
 
 impl Todolist {
-    pub(super) fn of(list: &Checklist, text: &str, found: &mut Problems) -> Todolist {
+    pub(super) fn read(list: &Checklist, text: &str, found: &mut Problems) -> Todolist {
         let mut builder = Builder {
             list,
             text,
@@ -209,7 +209,7 @@ impl Builder<'_, '_> {
             self.out.title = title.to_owned();
         }
         if let Some((id, title)) = story_heading(said) {
-            let told = Told { at: line.text.clone(), has_heading: true, ..Told::default() };
+            let told = ListedStory { at: line.text.clone(), has_heading: true, ..ListedStory::default() };
             let nth = self.story(&id, told);
             self.out.stories[nth].has_heading = true;
             if self.out.stories[nth].story.title.is_empty() {
@@ -225,13 +225,13 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn story(&mut self, id: &str, told: Told) -> usize {
+    fn story(&mut self, id: &str, told: ListedStory) -> usize {
         if let Some(&known) = self.stories.get(id) {
             return known;
         }
         self.stories.insert(id.to_owned(), self.out.stories.len());
         let story = Story { id: id.to_owned(), title: String::new() };
-        self.out.stories.push(Told { story, ..told });
+        self.out.stories.push(ListedStory { story, ..told });
         self.out.stories.len() - 1
     }
 
@@ -244,8 +244,8 @@ impl Builder<'_, '_> {
 
     fn item(&mut self, nth: usize, line: &Line, item: &Item) -> usize {
         let (at, next) = self.extent(nth, line);
-        let tagged = Tagged::of(self.text, at, self.found);
-        let mut head = Head::of(self.text, &tagged);
+        let tagged = Tagged::read(self.text, at, self.found);
+        let mut head = Head::read(self.text, &tagged);
         if head.id.is_none() {
             // A number or an id before the box.
             head.id = item.ordinal.clone().map(|at| Spanned { value: self.text[at.clone()].to_owned(), at });
@@ -379,17 +379,19 @@ impl Builder<'_, '_> {
     /// The story that a task names, or the one it stands below.
     fn story_of(&mut self, said: Option<&Spanned<String>>) -> Option<usize> {
         match said {
-            Some(said) => Some(self.story(&said.value, Told { at: said.at.clone(), ..Told::default() })),
+            Some(said) => {
+                Some(self.story(&said.value, ListedStory { at: said.at.clone(), ..ListedStory::default() }))
+            }
             None => self.section.story(),
         }
     }
 
     fn table(&mut self, nth: usize, line: &Line) {
         let Some(columns) = &self.columns else {
-            self.columns = Some(Columns::of(self.text, &cells(self.text, &line.text)));
+            self.columns = Some(Columns::read(self.text, &cells(self.text, &line.text)));
             return;
         };
-        let Some(row) = TaskRow::of(self.text, columns, line) else { return };
+        let Some(row) = TaskRow::read(self.text, columns, line) else { return };
         if self.section.batches.is_some() {
             if self.out.batches.is_empty() {
                 self.out.batches.push(FileBatch { at: line.text.clone(), rows: Vec::new() });
@@ -418,8 +420,9 @@ impl Builder<'_, '_> {
         known.extend(self.out.tasks.iter().map(|task| task.id.folded()));
         for (task, story) in std::mem::take(&mut self.in_tables) {
             if !self.out.dropped.contains(&task.id.folded()) && known.insert(task.id.folded()) {
-                let story =
-                    story.map(|said| self.story(&said.value, Told { at: said.at, ..Told::default() }));
+                let story = story.map(|said| {
+                    self.story(&said.value, ListedStory { at: said.at, ..ListedStory::default() })
+                });
                 self.out.tasks.push(Task { story: story.or(task.section), ..task });
             }
         }

@@ -117,7 +117,7 @@ pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(Stri
         return Err(refused(format!("{} cannot be a task of a list", task.id), Some("like T012".to_owned())));
     }
     let text = text::decode(bytes).text;
-    let list = Todolist::of(&checklist::scan(&text), &text, &mut Problems::default());
+    let list = Todolist::read(&checklist::scan(&text), &text, &mut Problems::default());
     let title = task.title.trim();
     if let Some(known) = list.tasks.iter().find(|known| known.id.folded() == task.id.folded()) {
         return if known.title == title { Ok(None) } else { Err(task.taken()) };

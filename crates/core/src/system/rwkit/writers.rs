@@ -12,7 +12,7 @@ const DEEPEST: usize = 32;
 pub(super) struct Place(String);
 
 impl Place {
-    pub(super) fn of(file: &RepoPath) -> Place {
+    pub(super) fn from_file(file: &RepoPath) -> Place {
         let parts = file.as_str().split('/').filter(|part| !matches!(*part, "" | "."));
         let parts: Vec<&str> = parts.take_while(|part| !part.contains(['*', '?'])).take(DEEPEST).collect();
         Place(parts.join("/"))

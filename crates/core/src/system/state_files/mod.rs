@@ -175,7 +175,7 @@ pub(super) fn told_in_fields(
     let (before, after) = (read(before)?, read(after)?);
     let own = edits(&before, &after).into_iter().filter(|edit| edit.task.as_ref() == Some(task));
     let told: Vec<What> = own.map(|edit| edit.what).filter(|what| what.report().is_some()).collect();
-    let says = |what: &&What| !matches!(what, What::Told { .. });
+    let says = |what: &&What| !matches!(what, What::Report { .. });
     let what = told.iter().rfind(says).or(told.last())?.clone();
     let mut report = what.report().cloned().unwrap_or_default();
     // Advice beyond the first piece is told piece by piece.

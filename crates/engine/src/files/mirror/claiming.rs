@@ -262,9 +262,9 @@ impl Mirror {
             let holder = task.holder.as_ref().map(ToString::to_string).unwrap_or_default();
             let is_file = holder == self.file
                 || self
-                    .beside()
+                    .companions()
                     .iter()
-                    .any(|beside| self.path_of(*beside).file_name() == Some(holder.as_str()));
+                    .any(|companion| self.path_of(*companion).file_name() == Some(holder.as_str()));
             task.decided == Status::InProgress && !task.is_engines() && is_file
         };
         let held: Vec<Task> = self.state.tasks().filter(by_file).cloned().collect();

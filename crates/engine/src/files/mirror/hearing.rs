@@ -168,7 +168,7 @@ impl Mirror {
     fn news(&self, edit: &Edit) -> Edit {
         let Some(id) = &edit.task else { return edit.clone() };
         let what = match &edit.what {
-            What::Told { report } => What::Told { report: self.unheard(id, report) },
+            What::Report { report } => What::Report { report: self.unheard(id, report) },
             What::Errors { errors } => {
                 let known =
                     self.chronicle.task(id).map(|story| story.failures.as_slice()).unwrap_or_default();

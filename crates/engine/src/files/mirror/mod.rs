@@ -253,8 +253,8 @@ impl Mirror {
         for _ in 0..ROUNDS {
             quiet &= self.settle_state(journal, aide, &path)?;
             let before = self.state.seq();
-            for beside in self.beside() {
-                quiet &= self.settle_beside(journal, aide, beside)?;
+            for companion in self.companions() {
+                quiet &= self.settle_companion(journal, aide, companion)?;
             }
             if self.state.seq() == before {
                 break;
@@ -401,7 +401,7 @@ impl Mirror {
 
     /// Of a file that is not there, that it is not: some come into being late.
     fn stamps(&self) -> Vec<Option<Stamp>> {
-        let others = self.beside().into_iter().map(|beside| self.path_of(beside));
+        let others = self.companions().into_iter().map(|companion| self.path_of(companion));
         std::iter::once(self.path.clone()).chain(others).map(|path| Stamp::of(&path)).collect()
     }
 

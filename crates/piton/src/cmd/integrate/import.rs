@@ -38,7 +38,7 @@ pub(crate) struct ImportArgs {
 
 pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
     let how = How { project: args.project_path.as_deref(), ..How::default() };
-    let mut found = match older::meant(&args.plan)? {
+    let mut found = match older::find(&args.plan)? {
         Some(older) => older::found(&older, how, args.dry_run)?,
         None => plans::plan(&args.plan, how)?,
     };

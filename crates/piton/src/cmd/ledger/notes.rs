@@ -95,7 +95,7 @@ pub(crate) fn guardrail(command: &GuardrailCommand) -> Outcome<Exit> {
         GuardrailCommand::Search { query, of } => {
             let said = guardrails_of(of)?;
             let lessons: Vec<(Lesson, Said)> =
-                said.into_iter().map(|said| (Lesson::of(&said.text), said)).collect();
+                said.into_iter().map(|said| (Lesson::parse(&said.text), said)).collect();
             let all: Vec<Lesson> = lessons.iter().map(|(lesson, _)| lesson.clone()).collect();
             let place = |hit: &Lesson| all.iter().position(|lesson| std::ptr::eq(lesson, hit));
             let hits = guardrails::search(&all, query).into_iter().filter_map(place);

@@ -203,7 +203,7 @@ pub(crate) fn confirm(args: &ConfirmArgs) -> Outcome<Exit> {
         return Err(failure.hint(format!("piton report {} done", args.task)));
     }
     let (by, which) = (args.by.clone(), args.which.clone());
-    let report = ReportArgs::of(args.task.clone(), Reported::Done, None, by, which, args.json);
+    let report = ReportArgs::new(args.task.clone(), Reported::Done, None, by, which, args.json);
     claim(&ReportArgs { note: args.note.clone(), ..report }, Purpose::Confirm)
 }
 

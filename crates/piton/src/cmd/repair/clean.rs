@@ -75,7 +75,7 @@ enum What {
 }
 
 impl What {
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         match self {
             What::Worktree { task, path, .. } => format!("the worktree of {task}, {path}"),
             What::Place { path, of } => format!("{of}, {path}"),
@@ -97,7 +97,7 @@ pub(crate) fn clean(args: &CleanArgs) -> Outcome<Exit> {
     if args.json {
         let all = leftovers
             .iter()
-            .map(|left| json!({ "run": left.run, "what": left.what.told(), "bytes": left.bytes }));
+            .map(|left| json!({ "run": left.run, "what": left.what.describe(), "bytes": left.bytes }));
         ui::answer_json(
             &json!({ "dry_run": args.dry_run, "bytes": total, "leftovers": all.collect::<Vec<_>>() }),
         );
@@ -108,7 +108,7 @@ pub(crate) fn clean(args: &CleanArgs) -> Outcome<Exit> {
     for left in &leftovers {
         if !args.json {
             let verb = if args.dry_run { "would remove" } else { "removing" };
-            ui::answer_line(format!("{verb} {} ({})", left.what.told(), paths::size(left.bytes)));
+            ui::answer_line(format!("{verb} {} ({})", left.what.describe(), paths::size(left.bytes)));
         }
     }
     if !args.json {
@@ -218,7 +218,7 @@ fn remove_all(project: &Project, journal: &mut Journal, leftovers: &[Leftover]) 
             _ => remove(project, repo.as_ref(), journal, left),
         };
         if let Err(failure) = removed {
-            ui::say(format!("kept {}: {}", left.what.told(), failure.message));
+            ui::say(format!("kept {}: {}", left.what.describe(), failure.message));
         }
     }
     Ok(())

@@ -333,13 +333,13 @@ impl Visit<'_> {
     /// A state file shows the journal; what somebody wrote into it goes through the rules.
     fn against_its_file(&mut self, journal: &mut Journal, run: &RunId, alive: bool) -> Outcome {
         if let Some(facts) = journal.facts(run)?
-            && let Some(told) = gone::told(Utf8Path::new(&facts.plan), facts.settings.form.system(), run)
+            && let Some(told) = gone::describe(Utf8Path::new(&facts.plan), facts.settings.form.system(), run)
         {
             let rule = "the journal keeps the run; its files are not written again";
             self.add(State::Note, format!("{run}: {told}"), rule);
             return Ok(());
         }
-        let Some(mut mirror) = Mirror::of(self.project, journal, run)? else { return Ok(()) };
+        let Some(mut mirror) = Mirror::open_owned(self.project, journal, run)? else { return Ok(()) };
         let path = paths::shown(mirror.path());
         let plan = mirror.path().parent().unwrap_or(Utf8Path::new("."));
         if let Some(copy) = state_files::second_copy(mirror.system(), plan, self.project) {
@@ -410,7 +410,7 @@ impl Visit<'_> {
             return Ok(());
         };
         for lost in drive::lost_landings(&repo, &facts, &state)? {
-            let what = format!("{run}: {}", told(&lost));
+            let what = format!("{run}: {}", describe(&lost));
             if self.repair && !alive {
                 journal.command(run, &lost, clock::now())?;
                 self.add(State::Mended, what, "git is right, not the journal; the task will be done again");
@@ -472,7 +472,7 @@ impl Visit<'_> {
     }
 }
 
-fn told(command: &piton_core::run::Command) -> String {
+fn describe(command: &piton_core::run::Command) -> String {
     match command {
         piton_core::run::Command::LandingLost { task, commit, reason } => {
             format!("{task} landed as {}, but {reason}", commit.short())

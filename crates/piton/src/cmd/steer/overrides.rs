@@ -127,7 +127,7 @@ pub(crate) fn end_jobs(found: &mut FoundRun, left: &[LeftJob], json: bool) -> Ou
     let lock = lock::take_lock(&found.project, &found.run)?;
     let engine = engine::to_wind_up(&found.project, &found.run, lock)?;
     let (_, inbox) = drive::channels();
-    engine.wind_up(&command::you(), left, inbox, &mut Told { json })?;
+    engine.wind_up(&command::you(), left, inbox, &mut Printer { json })?;
     if found.has_state_file()? {
         found.settle_file()?;
     }
@@ -135,11 +135,11 @@ pub(crate) fn end_jobs(found: &mut FoundRun, left: &[LeftJob], json: bool) -> Ou
 }
 
 /// Tells what is written down when the jobs of a dead engine are ended.
-struct Told {
+struct Printer {
     json: bool,
 }
 
-impl Observer for Told {
+impl Observer for Printer {
     fn event(&mut self, recorded: &Recorded, _: &State) {
         // That an engine begins, only to end them, is of no interest to a person.
         if self.json || !matches!(recorded.event, Event::EngineStarted { .. }) {

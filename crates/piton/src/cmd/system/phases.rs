@@ -83,7 +83,7 @@ pub(crate) fn gate(args: &GateArgs) -> Outcome<Exit> {
         Some(said) => {
             let what = if said == GateSaid::Failed { Reported::Failed } else { Reported::Done };
             let by = By { by: args.by.by.clone() };
-            let report = ReportArgs::of(task, what, reason, by, args.which.clone(), args.json);
+            let report = ReportArgs::new(task, what, reason, by, args.which.clone(), args.json);
             report::claim(&report, Purpose::Report)
         }
     }

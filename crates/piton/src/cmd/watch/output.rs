@@ -69,7 +69,7 @@ pub(crate) fn output(args: &OutputArgs) -> Outcome<Exit> {
     if args.list {
         for job in &jobs {
             let attempt = attempt_of(&attempts, job).map(|attempt| attempt.to_string()).unwrap_or_default();
-            ui::answer_line(format!("{attempt:>4}  {:28} {}", ended(job), ui::plain(&job.told())));
+            ui::answer_line(format!("{attempt:>4}  {:28} {}", ended(job), ui::plain(&job.title())));
         }
         return Ok(FINE);
     }
@@ -93,12 +93,12 @@ pub(crate) fn output(args: &OutputArgs) -> Outcome<Exit> {
     for listed in &shown {
         // A check may have nothing to say but how it ended.
         if shown.len() > 1 || args.checks {
-            ui::say(ui::styled(ui::BOLD, format!("── {} · {}", ui::plain(&listed.told()), ended(listed))));
+            ui::say(ui::styled(ui::BOLD, format!("── {} · {}", ui::plain(&listed.title()), ended(listed))));
         }
         let job = Job::at(&listed.path);
         // Some clients tell the end of a limit by the clock: the one that went when they did.
         let ended = job.outcome().ok().flatten().map(|outcome| Timestamp(outcome.ended_at_ms));
-        let form = Form::of(args, adapter_of(&job, &settings), ended.unwrap_or_else(clock::now));
+        let form = Form::new(args, adapter_of(&job, &settings), ended.unwrap_or_else(clock::now));
         if show(&job, args.follow, form)? == 0 && !args.checks {
             ui::say(format!("its agent has printed nothing ({})", self::ended(listed)));
         }
@@ -149,7 +149,7 @@ enum Form {
 }
 
 impl Form {
-    fn of(args: &OutputArgs, adapter: Adapter, at: Timestamp) -> Form {
+    fn new(args: &OutputArgs, adapter: Adapter, at: Timestamp) -> Form {
         match Stream::of(adapter) {
             _ if args.raw => Form::Raw,
             _ if args.json => Form::Json(Lines::default(), adapter, at),
@@ -213,7 +213,7 @@ fn answer_happenings(adapter: Adapter, line: &str, at: Timestamp) {
 
 impl Listed {
     /// What was run: `agent`, `check: cargo test`.
-    fn told(&self) -> String {
+    fn title(&self) -> String {
         let kind: String =
             self.what.split('.').find(|part| !part.starts_with("report")).unwrap_or_default().to_owned();
         let kind = kind.trim_end_matches(|c: char| c.is_ascii_digit());

@@ -58,7 +58,7 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
         return Ok(FINE);
     }
     let open: Vec<String> = open.map(|status| format!("{} {status}", counts.of(status))).collect();
-    ui::answer_line(format!("{} {}", ui::styled(BOLD, run.as_str()), standing::told(&state)));
+    ui::answer_line(format!("{} {}", ui::styled(BOLD, run.as_str()), standing::describe(&state)));
     ui::answer_line(format!(
         "{} {percent:>3}%  {done} of {}",
         view::bar(done, total),
@@ -170,7 +170,7 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
         ui::hint(format!("piton run {plan}   shows what has changed and how to continue"));
     } else if open.is_empty() {
         let number = u32::try_from(skipped.len()).unwrap_or(u32::MAX);
-        ui::answer_line(standing::told(&RunStatus::Completed { skipped: number }));
+        ui::answer_line(standing::describe(&RunStatus::Completed { skipped: number }));
         for (task, reason) in &skipped {
             let why = if reason.is_empty() { String::new() } else { format!(": {}", ui::plain(reason)) };
             ui::answer_line(format!("{task:8} skipped{why}"));

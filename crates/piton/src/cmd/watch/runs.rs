@@ -31,7 +31,7 @@ pub(crate) fn runs(args: &RunsArgs) -> Outcome<Exit> {
     let all = journal.as_ref().map(Journal::runs).transpose()?.unwrap_or_default();
     let mut rows = Vec::new();
     for run in journal.iter().flat_map(|journal| all.iter().map(move |run| (journal, run))) {
-        rows.push(Row::of(&project, run.0, run.1, &all)?);
+        rows.push(Row::new(&project, run.0, run.1, &all)?);
     }
     if args.json {
         ui::answer_json(&json!({ "runs": rows.iter().map(Row::document).collect::<Vec<_>>() }));
@@ -73,7 +73,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(project: &Project, journal: &Journal, run: &RunSummary, all: &[RunSummary]) -> Outcome<Row> {
+    fn new(project: &Project, journal: &Journal, run: &RunSummary, all: &[RunSummary]) -> Outcome<Row> {
         let facts = standing::facts(journal, &run.id)?;
         let stale = standing::stale(project, journal, &facts, &run.counts)?;
         let last = journal.event(&run.id, run.seq)?;

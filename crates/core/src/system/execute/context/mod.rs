@@ -84,7 +84,7 @@ impl fmt::Display for Skipped {
 
 /// Enter what `done` tasks export. `hash` is the commit that the file is brought up to.
 pub fn fold(text: &str, done: &[&TaskSpec], hash: &str, time: Timestamp) -> Result<Folded, Skipped> {
-    let mut news = News::of(done);
+    let mut news = News::new(done);
     if news.is_empty() {
         return Err(Skipped::NoExports);
     }
@@ -102,7 +102,7 @@ pub fn fold(text: &str, done: &[&TaskSpec], hash: &str, time: Timestamp) -> Resu
     edits.add("schema-registry", news.models.iter().map(|(_, entry)| entry))?;
     let text = edits.apply();
     // Otherwise it would be entered again and again.
-    let mut unread = News::of(done);
+    let mut unread = News::new(done);
     Block::find(&text)?.tags().for_each(|tag| unread.forget(&tag));
     if !unread.is_empty() {
         return Err(Skipped::Unreadable);
@@ -145,7 +145,7 @@ struct News {
 }
 
 impl News {
-    fn of(done: &[&TaskSpec]) -> News {
+    fn new(done: &[&TaskSpec]) -> News {
         let mut news = News::default();
         for spec in done {
             spec.exports.iter().for_each(|export| news.export(spec, export));
@@ -165,7 +165,7 @@ impl News {
                 let entry = Entry { head, children: element("description", text) };
                 self.endpoints.push((endpoint(&method, &path), entry));
             }
-            Export::Interface { name, kind, .. } => match Registry::of(kind) {
+            Export::Interface { name, kind, .. } => match Registry::parse(kind) {
                 Some(Registry::Models { is_table }) => {
                     let table = if is_table { format!(" table=\"{}\"", encode(name)) } else { String::new() };
                     let head = format!("model name=\"{}\"{table}", encode(name));
@@ -220,7 +220,7 @@ enum Registry {
 
 impl Registry {
     /// By any word of what the plan calls it. Functions, structs and the like are details of some feature.
-    fn of(kind: &str) -> Option<Registry> {
+    fn parse(kind: &str) -> Option<Registry> {
         const MODELS: [&str; 4] = ["model", "table", "schema", "entity"];
         const FEATURES: [&str; 17] = [
             "component",

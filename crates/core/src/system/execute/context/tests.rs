@@ -222,7 +222,7 @@ fn a_word_in_place_of_the_hash_is_unknown() {
 
 #[test]
 fn kinds_are_told_by_their_words() {
-    let of = |kind: &str| Registry::of(kind);
+    let of = |kind: &str| Registry::parse(kind);
     assert_eq!(of("React Component"), Some(Registry::Features));
     assert_eq!(of("pydantic-schema"), Some(Registry::Models { is_table: false }));
     assert_eq!(of("TABLE"), Some(Registry::Models { is_table: true }));

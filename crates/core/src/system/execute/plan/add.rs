@@ -43,7 +43,7 @@ pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Vec<(String,
         let Some(top) = top.filter(|top| top.entries().is_some()) else {
             return Err(refused(format!("{name} is not a JSON object, so no task can be added"), None));
         };
-        let mut edits = Edits::of(document);
+        let mut edits = Edits::new(document);
         edit(&mut edits, &top, &Entry { task, plan, layer: &layer, file: &file });
         written.extend(edits.finish().map(|text| (name.to_owned(), format!("{mark}{text}").into_bytes())));
     }

@@ -20,7 +20,7 @@ struct Layout {
 }
 
 impl<'t> Edits<'t> {
-    pub(super) fn of(document: &'t str) -> Edits<'t> {
+    pub(super) fn new(document: &'t str) -> Edits<'t> {
         Edits { document, edits: Vec::new() }
     }
 

@@ -33,7 +33,7 @@ impl File<'_> {
     }
 
     fn word(task: &Value) -> Option<TaskStatus> {
-        task["status"].as_str().and_then(TaskStatus::meant).map(|meant| meant.word)
+        task["status"].as_str().and_then(TaskStatus::parse_lenient).map(|meant| meant.word)
     }
 
     fn is(&self, id: &str, words: &[TaskStatus]) -> bool {
@@ -52,8 +52,8 @@ impl File<'_> {
 
     fn status(&self) -> Option<Refused> {
         let said = self.changed("status")?;
-        // What is no word at all is refused elsewhere.
-        let word = said.as_str().and_then(RunWord::meant)?.word;
+        // What is not a word at all is refused elsewhere.
+        let word = said.as_str().and_then(RunWord::parse_lenient)?.word;
         let is_over = ["completed", "abandoned", "stopped"].iter().any(|word| self.shown["status"] == *word);
         let why = match word {
             RunWord::Completed => {

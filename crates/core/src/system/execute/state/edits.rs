@@ -92,7 +92,7 @@ impl Listener {
     fn status(&mut self, shown: &Value, found: &Value) {
         let (before, after) = (&shown["status"], found.get("status"));
         let Some(after) = after.filter(|after| *after != before) else { return };
-        match after.as_str().and_then(RunWord::meant).map(|meant| meant.word) {
+        match after.as_str().and_then(RunWord::parse_lenient).map(|meant| meant.word) {
             Some(RunWord::Stopped) if before != "stopped" => {
                 self.edits.push(Edit { task: None, what: What::Stop });
             }
@@ -152,7 +152,7 @@ impl Listener {
         let (errors, reason, defect) = new_errors(pair);
         let (was, is) = (attempts(pair.before), attempts(pair.after));
         let said = pair.after.get("status").unwrap_or(&pair.before["status"]);
-        let Some(meant) = said.as_str().and_then(TaskStatus::meant) else {
+        let Some(meant) = said.as_str().and_then(TaskStatus::parse_lenient) else {
             return self.reject(
                 Some(id),
                 format!("the status of {id} is {said}"),
@@ -220,12 +220,12 @@ impl Listener {
             self.request(id, wish);
         }
         if !told && !reset && commits {
-            self.request(id, What::Told { report });
+            self.request(id, What::Report { report });
         }
         if !reset {
             // Each stays an entry of its own.
             for feedback in advice {
-                self.request(id, What::Told { report: Report { feedback, ..Report::default() } });
+                self.request(id, What::Report { report: Report { feedback, ..Report::default() } });
             }
             if !errors.is_empty() {
                 self.request(id, What::Errors { errors });

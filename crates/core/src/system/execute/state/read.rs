@@ -188,7 +188,7 @@ impl Reader {
             return None;
         };
         let words: Vec<&str> = RunWord::ALL.iter().map(|known| known.word()).collect();
-        self.meant(node, word, RunWord::meant(word), RunWord::word, &words)
+        self.status_word(node, word, RunWord::parse_lenient(word), RunWord::word, &words)
     }
 
     fn tasks(&mut self, root: Fields, state: &mut ForeignState) {
@@ -240,7 +240,7 @@ impl Reader {
             Some(Node { kind: Kind::Text(word), .. }) if later && word == "merged" => TaskStatus::Completed,
             Some(said) => match &said.kind {
                 Kind::Text(word) => {
-                    self.meant(said, word, TaskStatus::meant(word), TaskStatus::word, &words)?
+                    self.status_word(said, word, TaskStatus::parse_lenient(word), TaskStatus::word, &words)?
                 }
                 _ => {
                     self.refuse(said, "`status` must be text");

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::run::Class;
-use crate::system::kit::fields::Meant;
+use crate::system::kit::fields::LenientWord;
 pub(super) use crate::system::kit::status::TaskStatus;
 use crate::system::kit::status::{plain, words};
 
@@ -72,10 +72,10 @@ words! {
 }
 
 impl RunWord {
-    pub(super) fn meant(word: &str) -> Option<Meant<RunWord>> {
+    pub(super) fn parse_lenient(word: &str) -> Option<LenientWord<RunWord>> {
         // An older description of the file begins with this word.
         if let Some(word) = RunWord::exact(word).or((word == "pending").then_some(RunWord::Initializing)) {
-            return Some(Meant { word, exact: true });
+            return Some(LenientWord { word, exact: true });
         }
         let plain = plain(word);
         let word = RunWord::exact(&plain).or_else(|| {
@@ -88,12 +88,12 @@ impl RunWord {
                 _ => return None,
             })
         })?;
-        Some(Meant { word, exact: false })
+        Some(LenientWord { word, exact: false })
     }
 }
 
 impl ErrorType {
-    pub(super) fn of(class: Class, step: bool, timed_out: bool) -> ErrorType {
+    pub(super) fn from_failure(class: Class, step: bool, timed_out: bool) -> ErrorType {
         match class {
             Class::Code if timed_out => ErrorType::Timeout,
             Class::Code if step => ErrorType::VerificationFailed,

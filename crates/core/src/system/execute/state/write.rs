@@ -27,10 +27,10 @@ const NOT_TAKEN: &str = "not_taken";
 pub fn project(state: &State, chronicle: &Chronicle, place: &Place) -> Option<StateFile> {
     let run = state.run()?;
     let unknown = Story::default();
-    let tasks: Vec<Told> = state
+    let tasks: Vec<FileTask> = state
         .tasks()
         .filter(|task| !task.removed)
-        .map(|task| Told::new(task, chronicle.task(&task.id).unwrap_or(&unknown)))
+        .map(|task| FileTask::new(task, chronicle.task(&task.id).unwrap_or(&unknown)))
         .collect();
     let writer = Writer { run, chronicle, place, tasks };
     Some(writer.file())
@@ -48,17 +48,17 @@ pub fn text(file: &StateFile) -> String {
 }
 
 /// A task with its story, and its status in both tongues.
-struct Told<'a> {
+struct FileTask<'a> {
     task: &'a Task,
     story: &'a Story,
     status: Status,
     word: TaskStatus,
 }
 
-impl<'a> Told<'a> {
-    fn new(task: &'a Task, story: &'a Story) -> Told<'a> {
+impl<'a> FileTask<'a> {
+    fn new(task: &'a Task, story: &'a Story) -> FileTask<'a> {
         let status = task.outcome();
-        Told { task, story, status, word: TaskStatus::of(status) }
+        FileTask { task, story, status, word: TaskStatus::from_status(status) }
     }
 
     fn id(&self) -> String {
@@ -75,7 +75,7 @@ struct Writer<'a> {
     run: &'a Run,
     chronicle: &'a Chronicle,
     place: &'a Place,
-    tasks: Vec<Told<'a>>,
+    tasks: Vec<FileTask<'a>>,
 }
 
 impl Writer<'_> {
@@ -95,7 +95,7 @@ impl Writer<'_> {
             tasks_path: self.place.tasks_path.clone(),
             started_at: Time(started),
             updated_at: Time(self.chronicle.updated_at),
-            completed_at: self.tasks.iter().filter_map(Told::ended_at).max().filter(|_| done).map(Time),
+            completed_at: self.tasks.iter().filter_map(FileTask::ended_at).max().filter(|_| done).map(Time),
             status,
             stop_reason: self.stop_reason(status),
             current_layer: current_layer.map(|group| group.id.to_string()),
@@ -211,7 +211,7 @@ impl Writer<'_> {
     }
 
     fn layers(&self) -> Map<Layer> {
-        let mut members: Vec<Vec<&Told>> = vec![Vec::new(); self.run.groups.len()];
+        let mut members: Vec<Vec<&FileTask>> = vec![Vec::new(); self.run.groups.len()];
         for told in &self.tasks {
             if let Some(layer) = members.get_mut(told.task.group as usize) {
                 layer.push(told);
@@ -221,9 +221,9 @@ impl Writer<'_> {
         Map(named.map(|(group, members)| (group.id.to_string(), self.layer(&members))).collect())
     }
 
-    fn layer(&self, members: &[&Told]) -> Layer {
-        let all = |which: fn(&Told) -> bool| members.iter().all(|told| which(told));
-        let number = |which: fn(&Told) -> bool| count(members.iter().filter(|told| which(told)).count());
+    fn layer(&self, members: &[&FileTask]) -> Layer {
+        let all = |which: fn(&FileTask) -> bool| members.iter().all(|told| which(told));
+        let number = |which: fn(&FileTask) -> bool| count(members.iter().filter(|told| which(told)).count());
         let mut counts = Counts::default();
         members.iter().for_each(|told| counts.add(told.status, 1));
         let status = match group_status(&counts, self.run.settings.exhausted) {
@@ -244,8 +244,8 @@ impl Writer<'_> {
         }
     }
 
-    fn task(&self, told: &Told) -> TaskEntry {
-        let Told { task, story, word, .. } = told;
+    fn task(&self, told: &FileTask) -> TaskEntry {
+        let FileTask { task, story, word, .. } = told;
         // Both are there from the moment the worktree is.
         let is_there = story.worktree.as_ref().is_some_and(|worktree| worktree.created_at.is_some());
         let shown = task.progress.worktree && is_there && *word != TaskStatus::Completed;
@@ -298,7 +298,7 @@ impl Writer<'_> {
     }
 
     fn worktrees(&self) -> Map<WorktreeEntry> {
-        let entry = |told: &Told| {
+        let entry = |told: &FileTask| {
             let worktree = told.story.worktree.as_ref()?;
             let status = match told.status {
                 _ if worktree.cleaned_at.is_some() && !told.task.progress.worktree => WorktreeStatus::Cleaned,
@@ -320,7 +320,7 @@ impl Writer<'_> {
     /// Landed tasks of the current layer, then what is verified, then what is being worked on with the priorities it
     /// would get.
     fn merge_queue(&self, current: Option<u32>) -> Vec<QueueEntry> {
-        let mut queue: Vec<(QueueStatus, u64, &Told)> = Vec::new();
+        let mut queue: Vec<(QueueStatus, u64, &FileTask)> = Vec::new();
         for told in self.tasks.iter().filter(|_| !self.run.settings.no_commits) {
             let verified = told.story.queued.unwrap_or(u64::MAX);
             match told.status {
@@ -356,7 +356,7 @@ impl Writer<'_> {
 
     fn metrics(&self) -> Metrics {
         let number = |word| count(self.tasks.iter().filter(|told| told.word == word).count());
-        let sum = |figure: fn(&Told) -> u32| self.tasks.iter().map(figure).fold(0, u32::saturating_add);
+        let sum = |figure: fn(&FileTask) -> u32| self.tasks.iter().map(figure).fold(0, u32::saturating_add);
         let total = count(self.tasks.len());
         let completed = number(TaskStatus::Completed);
         let (failed, abandoned) = (number(TaskStatus::Failed), number(TaskStatus::Abandoned));
@@ -410,7 +410,7 @@ impl Writer<'_> {
     }
 
     fn having(&self, word: TaskStatus) -> Vec<String> {
-        self.tasks.iter().filter(|told| told.word == word).map(Told::id).collect()
+        self.tasks.iter().filter(|told| told.word == word).map(FileTask::id).collect()
     }
 }
 
@@ -449,7 +449,9 @@ fn not_taken(refused: &Refused, attempt: u32) -> ErrorEntry {
 }
 
 fn error(failure: &Failure) -> ErrorEntry {
-    let own = || ErrorType::of(failure.class, failure.step.is_some(), failure.timed_out).word().to_owned();
+    let own = || {
+        ErrorType::from_failure(failure.class, failure.step.is_some(), failure.timed_out).word().to_owned()
+    };
     ErrorEntry {
         attempt: failure.attempt,
         kind: if failure.kind.is_empty() { own() } else { failure.kind.clone() },

@@ -35,12 +35,12 @@ pub fn reconcile(found: Option<&str>, state: &State, chronicle: &Chronicle, issu
     if state.run().is_none() {
         return settled;
     }
-    let known: Vec<Written> = chronicle.entries.iter().map(Written::of).collect();
-    let there: Vec<Read> = cut.entries.iter().map(|(_, text)| Read::of(text)).collect();
+    let known: Vec<Written> = chronicle.entries.iter().map(Written::new).collect();
+    let there: Vec<Read> = cut.entries.iter().map(|(_, text)| Read::parse(text)).collect();
     let tasks = in_order(state, chronicle);
-    let over: Vec<Fallback> = tasks.iter().filter_map(|(task, story)| Fallback::of(task, story)).collect();
-    let found: Vec<Name> = there.iter().map(|read| Name::of(read, &read.short)).collect();
-    let told: Vec<Name> = known.iter().map(|known| Name::of(&known.read, &known.text)).collect();
+    let over: Vec<Fallback> = tasks.iter().filter_map(|(task, story)| Fallback::find(task, story)).collect();
+    let found: Vec<Name> = there.iter().map(|read| Name::new(read, &read.short)).collect();
+    let told: Vec<Name> = known.iter().map(|known| Name::new(&known.read, &known.text)).collect();
     for ((read, (span, _)), heard) in there.iter().zip(&cut.entries).zip(among(&found, &told)) {
         let made = over.iter().any(|over| read.is_made_for(over));
         if read.parsed.is_placeholder() || heard || made {
@@ -80,7 +80,7 @@ pub fn added(before: &str, after: &str) -> Vec<Section> {
     let before: Vec<String> =
         section::cut(before).entries.iter().map(|(_, text)| section::normal(text)).collect();
     let after = section::cut(after);
-    let new = after.entries.iter().map(|(_, text)| Read::of(text));
+    let new = after.entries.iter().map(|(_, text)| Read::parse(text));
     new.filter(|read| !before.contains(&read.text) && !read.parsed.is_placeholder())
         .map(|read| Section { task: read.task, text: read.text })
         .collect()
@@ -96,7 +96,7 @@ struct Read {
 }
 
 impl Read {
-    fn of(text: &str) -> Read {
+    fn parse(text: &str) -> Read {
         let text = section::normal(text);
         let short = section::normal(&shorten(&text, LONGEST_ENTRY));
         let task = text.lines().next().and_then(section::heading).and_then(section::task);
@@ -135,8 +135,8 @@ struct Written {
 }
 
 impl Written {
-    fn of(entry: &Entry) -> Written {
-        Written { text: noted(entry), read: Read::of(&entry.text) }
+    fn new(entry: &Entry) -> Written {
+        Written { text: noted(entry), read: Read::parse(&entry.text) }
     }
 }
 
@@ -148,7 +148,7 @@ struct Name<'a> {
 }
 
 impl<'a> Name<'a> {
-    fn of(read: &'a Read, other: &'a str) -> Name<'a> {
+    fn new(read: &'a Read, other: &'a str) -> Name<'a> {
         let time = read.task.as_ref().zip(read.parsed.time.as_deref());
         Name { texts: [&read.text, other], time }
     }

@@ -43,7 +43,7 @@ pub(super) struct Fallback<'a> {
 }
 
 impl<'a> Fallback<'a> {
-    pub(super) fn of(task: &'a Task, story: &'a Story) -> Option<Fallback<'a>> {
+    pub(super) fn find(task: &'a Task, story: &'a Story) -> Option<Fallback<'a>> {
         match task.outcome() {
             Status::Completed => Some(Fallback { task, story, completed: true }),
             Status::Abandoned | Status::Blocked => Some(Fallback { task, story, completed: false }),
@@ -95,7 +95,7 @@ impl<'a> Fallback<'a> {
                 };
             }
         };
-        let all = |list: fn(&crate::chronicle::Told) -> &Vec<String>| {
+        let all = |list: fn(&crate::chronicle::WorkReport) -> &Vec<String>| {
             let mut all: Vec<String> = Vec::new();
             for item in since_reset(story).flat_map(list) {
                 if !all.contains(item) {
@@ -118,11 +118,14 @@ impl<'a> Fallback<'a> {
     /// What was told of the last attempt, where it was completed: what was done, and behind an empty line what the next
     /// ones should know. So an entry is read, too.
     fn note(&self) -> Option<(&'a str, &'a str)> {
-        self.told().filter(|_| self.completed)?.split_once("\n\n").filter(|(_, next)| !next.trim().is_empty())
+        self.last_note()
+            .filter(|_| self.completed)?
+            .split_once("\n\n")
+            .filter(|(_, next)| !next.trim().is_empty())
     }
 
-    fn told(&self) -> Option<&'a str> {
-        let last = |told: &&crate::chronicle::Told| {
+    fn last_note(&self) -> Option<&'a str> {
+        let last = |told: &&crate::chronicle::WorkReport| {
             told.attempt == self.story.attempt && !told.note.trim().is_empty()
         };
         self.story.reports.iter().rfind(last).map(|told| told.note.trim())
@@ -130,7 +133,7 @@ impl<'a> Fallback<'a> {
 
     /// What was told, why it failed, what checked it, what the tests came to.
     fn did(&self) -> String {
-        let note = self.note().map(|(did, _)| did).or_else(|| self.told()).map(prose);
+        let note = self.note().map(|(did, _)| did).or_else(|| self.last_note()).map(prose);
         let mut parts = Vec::new();
         if self.completed {
             parts.push(note.unwrap_or_else(|| "What was done is not recorded.".to_owned()));

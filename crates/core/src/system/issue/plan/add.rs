@@ -24,7 +24,7 @@ pub fn add(folder: &Folder, task: &Addition) -> Result<Option<(String, Vec<u8>)>
     }
     let text = text::decode(bytes).text;
     let list = checklist::scan(&text);
-    let outline = Outline::of(&list, &text, &mut Problems::default());
+    let outline = Outline::read(&list, &text, &mut Problems::default());
     let known = outline.nodes.iter().position(|node| node.id.folded() == task.id.folded());
     let (beside, end) = match known {
         Some(own) => (own, end_of(&list, &outline, own)),

@@ -95,7 +95,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
     let source = reader.texts.get_mut(list).map(std::mem::take).unwrap_or_default();
     let checklist = checklist::scan(&source);
     let mut found = Problems::new(given.strict);
-    let outline = Outline::of(&checklist, &source, &mut found);
+    let outline = Outline::read(&checklist, &source, &mut found);
     outline.problems(&checklist).into_iter().for_each(|problem| found.push(problem.clone()));
     let mut requirements = reader.requirements(folder, list);
     let issue = reader.issue(&checklist, &source, list, &mut found);

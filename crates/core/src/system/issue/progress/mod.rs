@@ -22,10 +22,10 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub fn of(state: &State) -> Progress {
+    pub fn new(state: &State) -> Progress {
         let mut progress = Progress::default();
         for task in state.tasks().filter(|task| !task.removed && task.id.as_str() != VALIDATION) {
-            match TaskWord::of(task.outcome()) {
+            match TaskWord::from_status(task.outcome()) {
                 TaskWord::Completed => progress.completed += 1,
                 TaskWord::InProgress => progress.in_progress += 1,
                 TaskWord::Pending => progress.pending += 1,
@@ -96,13 +96,13 @@ pub enum Next {
 }
 
 impl Next {
-    pub fn of(state: &State, chronicle: &Chronicle) -> Next {
+    pub fn new(state: &State, chronicle: &Chronicle) -> Next {
         let tasks = in_order(state, chronicle);
         let first = |which: &dyn Fn(Status) -> bool| {
             let found = tasks.iter().find(|(task, _)| which(task.outcome()));
             found.map(|(task, story)| (task.id.clone(), story.title.clone()))
         };
-        let under_way = |status| TaskWord::of(status) == TaskWord::InProgress;
+        let under_way = |status| TaskWord::from_status(status) == TaskWord::InProgress;
         let given_up = |status| matches!(status, Status::Abandoned | Status::Blocked);
         if let Some((task, description)) = first(&under_way) {
             return Next::Resume { task, description };

@@ -3,7 +3,7 @@ use crate::run::{Command, Holder};
 use crate::system::issue::state::tests::{fresh, lands, over};
 
 fn next(bench: &crate::chronicle::bench::Bench) -> String {
-    Next::of(&bench.state, &bench.chronicle).to_string()
+    Next::new(&bench.state, &bench.chronicle).to_string()
 }
 
 fn id(text: &str) -> TaskId {
@@ -12,7 +12,7 @@ fn id(text: &str) -> TaskId {
 
 #[test]
 fn progress_is_counted_and_drawn() {
-    insta::assert_snapshot!(Progress::of(&over().state), @r"
+    insta::assert_snapshot!(Progress::new(&over().state), @r"
     ## Progress: 2/3 (66%)
 
     [█████████████░░░░░░░] 66%
@@ -48,5 +48,5 @@ fn the_order_is_that_of_the_plan_and_a_failure_with_attempts_left_is_tried_again
     lands(&mut bench, "1", None, [&[], &["a"]]);
     bench.fails("2", &[(41, "Try")], "wrong");
     assert_eq!(next(&bench), "NEXT_TASK: {\"id\":\"2\",\"description\":\"Add part 2\"}");
-    assert_eq!(Next::of(&State::new(), &Chronicle::default()), Next::NoTasks);
+    assert_eq!(Next::new(&State::new(), &Chronicle::default()), Next::NoTasks);
 }

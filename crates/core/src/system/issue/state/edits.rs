@@ -120,7 +120,8 @@ impl Listener {
         }
         let Some(report) = self.report(pair) else { return };
         let said = pair.after.get("status").unwrap_or(&pair.before["status"]);
-        let Some((word, meant)) = said.as_str().and_then(|word| Some((word, TaskWord::meant(word)?.word)))
+        let Some((word, meant)) =
+            said.as_str().and_then(|word| Some((word, TaskWord::parse_lenient(word)?.word)))
         else {
             let what = format!("the status of {id} is {said}");
             return self.reject(Some(id), what, "this is not a status of a task");
@@ -130,7 +131,8 @@ impl Listener {
             "" => format!("{otherwise} in {FILE}"),
             note => note.to_owned(),
         };
-        let given_up = TaskStatus::meant(word).is_some_and(|meant| meant.word == TaskStatus::Abandoned);
+        let given_up =
+            TaskStatus::parse_lenient(word).is_some_and(|meant| meant.word == TaskStatus::Abandoned);
         let foreign = word.trim().to_lowercase();
         use TaskWord::{Completed, Failed, InProgress, Pending};
         let wish = match (before, meant) {
@@ -156,7 +158,7 @@ impl Listener {
             self.request(id, wish);
         }
         if tells && report != Report::default() {
-            self.request(id, What::Told { report });
+            self.request(id, What::Report { report });
         }
     }
 

@@ -89,7 +89,7 @@ pub(super) fn tests(value: &Value) -> Option<Tests> {
             let [passed, failed, skipped] = counts.map(Option::unwrap_or_default);
             counts.iter().any(Option::is_some).then_some(Tests { passed, failed, skipped })
         }
-        Value::String(text) => crate::runners::told(text),
+        Value::String(text) => crate::runners::reported_counts(text),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::run::{Status, Tests};
-use crate::system::kit::fields::Meant;
+use crate::system::kit::fields::LenientWord;
 use crate::system::kit::projection::Time;
 use crate::system::kit::shape::Key;
 use crate::system::kit::shape::Shape::{self, Fields, Leaf, List};
@@ -111,7 +111,7 @@ impl TaskWord {
     }
 
     /// What a task's status is called here.
-    pub fn of(status: Status) -> TaskWord {
+    pub fn from_status(status: Status) -> TaskWord {
         match status {
             Status::Pending | Status::Unreachable | Status::Waiting => TaskWord::Pending,
             Status::InProgress
@@ -133,11 +133,11 @@ impl TaskWord {
     }
 
     /// Also words of the other systems, and of people.
-    pub(super) fn meant(word: &str) -> Option<Meant<TaskWord>> {
+    pub(super) fn parse_lenient(word: &str) -> Option<LenientWord<TaskWord>> {
         if let Some(word) = TaskWord::exact(word) {
-            return Some(Meant { word, exact: true });
+            return Some(LenientWord { word, exact: true });
         }
-        let word = match TaskStatus::meant(word)?.word {
+        let word = match TaskStatus::parse_lenient(word)?.word {
             TaskStatus::Pending => TaskWord::Pending,
             TaskStatus::InProgress | TaskStatus::Verifying | TaskStatus::Verified | TaskStatus::Merging => {
                 TaskWord::InProgress
@@ -145,7 +145,7 @@ impl TaskWord {
             TaskStatus::Completed => TaskWord::Completed,
             TaskStatus::Failed | TaskStatus::Abandoned => TaskWord::Failed,
         };
-        Some(Meant { word, exact: false })
+        Some(LenientWord { word, exact: false })
     }
 }
 

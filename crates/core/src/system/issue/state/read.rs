@@ -165,9 +165,10 @@ fn task(reader: &mut Reader, node: &Node, id: &TaskId) -> Option<ForeignTask> {
     let (status, word) = match get(fields, "status").map(|node| (node, &node.kind)) {
         None => (TaskWord::Pending, ""),
         Some((_, Kind::Text(word))) if word.trim().is_empty() => (TaskWord::Pending, ""),
-        Some((said, Kind::Text(word))) => {
-            (reader.meant(said, word, TaskWord::meant(word), TaskWord::word, &words)?, word.as_str())
-        }
+        Some((said, Kind::Text(word))) => (
+            reader.status_word(said, word, TaskWord::parse_lenient(word), TaskWord::word, &words)?,
+            word.as_str(),
+        ),
         Some((said, _)) => {
             reader.refuse(said, "`status` must be text");
             return None;

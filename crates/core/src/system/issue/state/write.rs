@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::entry::{AUTO, add};
 use super::file::{FILE, Issue, ROOT, StateFile, TaskEntry, TaskWord};
-use crate::chronicle::{BY_GIT, Chronicle, Story, Told};
+use crate::chronicle::{BY_GIT, Chronicle, Story, WorkReport};
 use crate::plan::TaskId;
 use crate::run::{State, Task};
 use crate::system::issue::plan::VALIDATION;
@@ -66,7 +66,7 @@ pub(in crate::system::issue) fn validation<'a>(
 }
 
 fn entry(task: &Task, story: &Story) -> TaskEntry {
-    let word = TaskWord::of(task.outcome());
+    let word = TaskWord::from_status(task.outcome());
     let (mut exports, mut patterns) = (Vec::new(), Vec::new());
     for told in since_reset(story) {
         add(&mut exports, told.exports.iter().cloned());
@@ -93,7 +93,7 @@ pub(in crate::system::issue) fn ended_at(story: &Story) -> Option<Timestamp> {
     story.merged_at.or(story.completed_at)
 }
 
-pub(in crate::system::issue) fn since_reset(story: &Story) -> impl Iterator<Item = &Told> {
+pub(in crate::system::issue) fn since_reset(story: &Story) -> impl Iterator<Item = &WorkReport> {
     story.reports.iter().filter(|told| story.started_at.is_none_or(|began| told.at >= began))
 }
 
@@ -121,9 +121,9 @@ pub(in crate::system::issue) fn notes(word: TaskWord, story: &Story) -> String {
         let given_up = story.given_up.as_ref().map(|said| said.text.clone());
         given_up.or_else(|| story.failures.last().map(|failure| failure.message.clone()))
     };
-    let last = |told: &&Told| told.attempt == story.attempt && !told.note.is_empty();
+    let last = |told: &&WorkReport| told.attempt == story.attempt && !told.note.is_empty();
     let note = || story.reports.iter().rfind(last).map(|told| told.note.clone());
-    let says = |told: &Told| {
+    let says = |told: &WorkReport| {
         let lists = [&told.files, &told.exports, &told.decisions, &told.patterns];
         let anything = !told.note.is_empty() || lists.iter().any(|list| !list.is_empty());
         anything && told.by.as_deref() != Some(BY_GIT)

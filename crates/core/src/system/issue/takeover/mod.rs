@@ -94,7 +94,7 @@ impl Legacy for Left<'_> {
                 taken.commands.push(takeover::adopt(&spec.id, if claimed { FILE } else { self.list }, past));
             }
             let (by, report) = self.report(&spec.id, evidence);
-            taken.commands.extend(takeover::told(&spec.id, &by, &report));
+            taken.commands.extend(takeover::report_work(&spec.id, &by, &report));
             taken.beliefs.push(belief);
         }
         let state = &self.state;

@@ -66,7 +66,7 @@ pub fn pull_request(issue: &Issue, state: &State, chronicle: &Chronicle) -> Pull
             Status::Completed => {}
             status => body += &format!(" ({}{})", status.name(), skipped(story)),
         }
-        body += &told(story);
+        body += &files_line(story);
         body.push('\n');
     }
     let tests: Vec<String> = tasks.iter().filter_map(|(task, story)| tests(task, story)).collect();
@@ -88,7 +88,7 @@ fn skipped(story: &Story) -> String {
     reason.map(|reason| format!(": {reason}")).unwrap_or_default()
 }
 
-fn told(story: &Story) -> String {
+fn files_line(story: &Story) -> String {
     let (created, modified) = files(story);
     let all: Vec<String> = created.iter().chain(&modified).map(|file| format!("`{}`", line(file))).collect();
     if all.is_empty() {
@@ -105,7 +105,7 @@ fn tests(task: &Task, story: &Story) -> Option<String> {
 
 /// For an unfinished one: how far it is, and what each task that cannot go on waits for.
 pub fn comment(state: &State, chronicle: &Chronicle) -> String {
-    let mut text = Progress::of(state).to_string();
+    let mut text = Progress::new(state).to_string();
     let tasks = in_order(state, chronicle).into_iter().chain(validation(state, chronicle));
     let stuck: Vec<String> = tasks.filter_map(|(task, story)| why(task, story)).collect();
     if !stuck.is_empty() {

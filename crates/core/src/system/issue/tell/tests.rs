@@ -21,7 +21,7 @@ fn report(bench: &Bench) -> String {
 }
 
 fn next(bench: &Bench) -> String {
-    Next::of(&bench.state, &bench.chronicle).to_string()
+    Next::new(&bench.state, &bench.chronicle).to_string()
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(Stri
     }
     let text = text::decode(bytes).text;
     let list = checklist::scan(&text);
-    let outline = Outline::of(&list, &text, &mut Problems::default());
+    let outline = Outline::read(&list, &text, &mut Problems::default());
     let title = task.title.trim();
     if let Some(known) = outline.nodes.iter().find(|node| node.id.folded() == task.id.folded()) {
         return if known.title == title { Ok(None) } else { Err(task.taken()) };

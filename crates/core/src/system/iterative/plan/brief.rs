@@ -33,7 +33,7 @@ enum Part {
 
 impl Part {
     /// By its heading, also as an older layout calls it.
-    fn of(heading: &str) -> Part {
+    fn from_heading(heading: &str) -> Part {
         let plain = key(heading).to_lowercase();
         match plain.trim_matches(|c: char| !c.is_alphanumeric()) {
             "outcome needed" | "outcome" | "goal" | "goals" | "objective" | "problem" | "overview"
@@ -60,7 +60,7 @@ impl Brief {
         for line in &list.lines {
             let said = text[line.text.clone()].trim();
             if let Kind::Heading(own) = line.kind {
-                let next = if own == 1 { Part::Head } else { Part::of(said) };
+                let next = if own == 1 { Part::Head } else { Part::from_heading(said) };
                 // A part may have parts of its own.
                 if part == Part::Head || next != Part::Other || own <= level {
                     (part, level, room) = (next, own, Some(LONGEST));

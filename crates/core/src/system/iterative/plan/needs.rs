@@ -61,7 +61,7 @@ impl<'a> Needs<'a> {
                 Some(lines) if is_drawn[position] && drawn[position] != needs[position] => {
                     let node = self.nodes[position];
                     let at = lines.first().cloned().unwrap_or(node.text.clone());
-                    let (said, drawn) = (self.told(&needs[position]), self.told(&drawn[position]));
+                    let (said, drawn) = (self.names(&needs[position]), self.names(&drawn[position]));
                     let message =
                         format!("`{}` waits for {said} here, but for {drawn} by the arrows", node.id);
                     found.push(Diagnostic::warning(at, message).label("this line decides, not the arrows"));
@@ -186,7 +186,7 @@ impl<'a> Needs<'a> {
         place
     }
 
-    fn told(&self, units: &BTreeSet<usize>) -> String {
+    fn names(&self, units: &BTreeSet<usize>) -> String {
         const SHOWN: usize = 6;
         if units.is_empty() {
             return "nothing".to_owned();
@@ -202,7 +202,7 @@ impl<'a> Needs<'a> {
         let positions: HashMap<&TaskId, usize> =
             self.nodes.iter().enumerate().map(|(position, node)| (&node.id, position)).collect();
         let position = |id: &TaskId| positions.get(id).copied().unwrap_or(usize::MAX);
-        let (start, next, way) = cycle.told(position)?;
+        let (start, next, way) = cycle.describe(position)?;
         let first = position(&start);
         let by_line = |unit: &Unit| {
             let names = |at: &&Range<usize>| self.text[(*at).clone()].contains(next.as_str());

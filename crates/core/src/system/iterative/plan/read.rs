@@ -84,7 +84,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
     let source = reader.texts.get(list).cloned().unwrap_or_default();
     let lines = checklist::scan(&source);
     let mut found = Problems::new(given.strict);
-    let outline = Outline::of(&lines, &source, &mut found);
+    let outline = Outline::read(&lines, &source, &mut found);
     outline.problems(&lines).into_iter().for_each(|problem| found.push(problem.clone()));
     let mode = if list == LISTS[0] { Mode::Development } else { Mode::Knowledge };
     let mut maker = UnitTasks {

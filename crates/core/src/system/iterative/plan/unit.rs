@@ -47,7 +47,7 @@ enum Field {
 }
 
 impl Field {
-    fn of(name: &str) -> Option<Field> {
+    fn parse(name: &str) -> Option<Field> {
         Some(match name {
             "files" | "file" => Field::Files,
             "criteria" | "criterion" | "acceptance criteria" | "success criteria" => Field::Criteria,
@@ -152,7 +152,7 @@ impl Reader<'_, '_> {
         let said = &self.text[line.text.clone()];
         let Some((name, value)) = field(said) else { return false };
         let at = shift(value, line.text.start);
-        let Some(field) = Field::of(&name) else {
+        let Some(field) = Field::parse(&name) else {
             let is_name = !name.is_empty()
                 && name.split(' ').count() <= 3
                 && name.chars().all(|c| c.is_alphanumeric() || " _-".contains(c));

@@ -67,7 +67,7 @@ impl Ended<'_> {
 
     /// Its entry, where the agent wrote none.
     pub(super) fn fallback(&self) -> String {
-        let mut did = self.told();
+        let mut did = self.report();
         if let Some(failure) = self.failure.filter(|failure| failure.step.is_none()) {
             did += &format!("\nIt ended like this: {}.", line(&failure.message).trim_end_matches('.'));
         }
@@ -184,7 +184,7 @@ impl Ended<'_> {
     }
 
     /// What was reported in this iteration.
-    fn told(&self) -> String {
+    fn report(&self) -> String {
         let mine = |at: u32| at == self.number && self.is_last;
         let note = self.story.reports.iter().rfind(|told| mine(told.attempt) && !told.note.trim().is_empty());
         note.map_or_else(

@@ -40,10 +40,10 @@ pub fn reconcile(found: Option<&str>, state: &State, chronicle: &Chronicle) -> R
     if state.run().is_none() {
         return settled;
     }
-    let there: Vec<Read> = cut.entries.iter().map(|(span, text)| Read::of(text, span.clone())).collect();
+    let there: Vec<Read> = cut.entries.iter().map(|(span, text)| Read::parse(text, span.clone())).collect();
     let is_anew = chronicle.entries.iter().any(|entry| entry.text == ANEW);
     let known: Vec<Known> =
-        chronicle.entries.iter().map(|entry| Known::of(entry, chronicle, is_anew)).collect();
+        chronicle.entries.iter().map(|entry| Known::new(entry, chronicle, is_anew)).collect();
     let compared = compare(&there, &known);
     for (read, stand) in there.iter().zip(&compared.there) {
         match stand {
@@ -78,7 +78,7 @@ pub fn reconcile(found: Option<&str>, state: &State, chronicle: &Chronicle) -> R
     }
     let new = there.iter().zip(&compared.there).filter(|(_, stand)| **stand == There::New);
     let whole = known.iter().zip(&compared.known).filter(|(_, stand)| **stand != Stand::Surpassed);
-    let mut told = Told::default();
+    let mut told = LoggedWork::default();
     for (known, _) in whole.filter(|(known, _)| !known.is_older) {
         told.hear(&known.parsed, Some(known.at), chronicle);
         if let Some(unit) = &known.warns_of {
@@ -99,7 +99,7 @@ pub fn reconcile(found: Option<&str>, state: &State, chronicle: &Chronicle) -> R
 /// is none.
 pub fn added(before: &str, after: &str) -> Vec<Section> {
     let read = |text| -> Vec<Read> {
-        entry::cut(text).entries.iter().map(|(span, text)| Read::of(text, span.clone())).collect()
+        entry::cut(text).entries.iter().map(|(span, text)| Read::parse(text, span.clone())).collect()
     };
     let (before, after) = (read(before), read(after));
     let had: HashSet<&str> = before.iter().map(|read| read.text.as_str()).collect();
@@ -136,7 +136,7 @@ struct Read {
 }
 
 impl Read {
-    fn of(text: &str, span: Range<usize>) -> Read {
+    fn parse(text: &str, span: Range<usize>) -> Read {
         let heading = span.start..span.start + text.lines().next().unwrap_or_default().trim_end().len();
         let text = normal(text);
         let short = normal(&chronicle::cut(&text, LONGEST_ENTRY));
@@ -166,7 +166,7 @@ struct Known {
 }
 
 impl Known {
-    fn of(entry: &chronicle::Entry, chronicle: &Chronicle, is_anew: bool) -> Known {
+    fn new(entry: &chronicle::Entry, chronicle: &Chronicle, is_anew: bool) -> Known {
         let text = normal(&entry.text);
         let cut = entry::cut(&text);
         let is_entry = cut.open.is_none() && cut.entries.len() == 1 && cut.entries[0].0 == (0..text.len());
@@ -268,7 +268,7 @@ fn compare(there: &[Read], known: &[Known]) -> Compared {
 
 /// What entries tell of iterations.
 #[derive(Default)]
-struct Told {
+struct LoggedWork {
     /// By unit and number, as far as an entry has one.
     own: HashMap<(TaskId, Option<u32>), Own>,
     /// When somebody last told of a unit.
@@ -289,7 +289,7 @@ struct Own {
     remaining: String,
 }
 
-impl Told {
+impl LoggedWork {
     /// Take in an entry, and when it was heard; `None`: it is news.
     fn hear(&mut self, entry: &Entry, at: Option<Timestamp>, chronicle: &Chronicle) {
         let Head { kind, unit: Some(unit), number, time } = &entry.head else { return };
@@ -352,7 +352,7 @@ impl Told {
 }
 
 /// What Piton has to tell, oldest first.
-fn untold(state: &State, chronicle: &Chronicle, mut told: Told) -> Vec<Section> {
+fn untold(state: &State, chronicle: &Chronicle, mut told: LoggedWork) -> Vec<Section> {
     use Status::{Abandoned, Blocked, Failed, InProgress, Pending};
     // Of what came at one time, the iteration comes first, then who looked once more, then what was found, then what
     // that comes to.

@@ -88,7 +88,7 @@ impl Listener {
         self.limit(pair);
         let shown = before["status"].as_str().and_then(UnitWord::exact).unwrap_or(UnitWord::Pending);
         let status = &after["status"];
-        let (word, meant) = match (status, status.as_str().and_then(UnitWord::meant)) {
+        let (word, meant) = match (status, status.as_str().and_then(UnitWord::parse_lenient)) {
             (Value::Null, _) => ("", shown),
             (_, Some(meant)) => (status.as_str().unwrap_or_default(), meant.word),
             (_, None) => {
@@ -105,7 +105,7 @@ impl Listener {
         let report = Report::default();
         let foreign = word.trim().to_lowercase();
         let failed = UnitWord::exact(word).is_none()
-            && TaskStatus::meant(word).is_some_and(|meant| meant.word == TaskStatus::Failed);
+            && TaskStatus::parse_lenient(word).is_some_and(|meant| meant.word == TaskStatus::Failed);
         use UnitWord::{Blocked, Confirming, Done, InProgress, Pending, Timeout, Verifying};
         let wish = match (shown, meant) {
             _ if before["status"] == *status => None,
@@ -168,7 +168,7 @@ impl Listener {
         let is_unit = |id: &&str| UNITS.iter().any(|name| shown[*name].get(id).is_some());
         let current = ["current_task", "current_phase"].iter().find_map(|name| found[*name].as_str());
         match current.filter(is_unit).and_then(|id| TaskId::new(id).ok()) {
-            Some(id) => self.request(&id, What::Told { report: Report { commits, ..Report::default() } }),
+            Some(id) => self.request(&id, What::Report { report: Report { commits, ..Report::default() } }),
             None => {
                 let all = lines.iter().filter_map(commit).map(|commit| line(&commit));
                 carried.insert("commits".to_owned(), all.collect());
@@ -183,7 +183,7 @@ impl Listener {
             return;
         }
         let shown = before.as_str().and_then(PhaseWord::exact);
-        match (shown, after.as_str().and_then(PhaseWord::meant).map(|meant| meant.word)) {
+        match (shown, after.as_str().and_then(PhaseWord::parse_lenient).map(|meant| meant.word)) {
             (_, None) => self.reject(None, format!("`phase` is {after}"), "this is not a phase"),
             (
                 Some(PhaseWord::Discover | PhaseWord::Plan),

@@ -188,7 +188,7 @@ fn phase(reader: &mut Reader, root: Fields) -> Option<PhaseWord> {
     let node = get(root, "phase")?;
     let word = reader.words(root, "phase")?;
     let words = PhaseWord::ALL.map(PhaseWord::word);
-    reader.meant(node, &word, PhaseWord::meant(&word), PhaseWord::word, &words)
+    reader.status_word(node, &word, PhaseWord::parse_lenient(&word), PhaseWord::word, &words)
 }
 
 fn units(reader: &mut Reader, root: Fields, state: &mut ForeignState) {
@@ -248,9 +248,10 @@ fn unit(reader: &mut Reader, node: &Node, id: &TaskId) -> Option<ForeignUnit> {
     let (mut status, word) = match get(fields, "status").map(|node| (node, &node.kind)) {
         None => (UnitWord::Pending, ""),
         Some((_, Kind::Text(word))) if word.trim().is_empty() => (UnitWord::Pending, ""),
-        Some((said, Kind::Text(word))) => {
-            (reader.meant(said, word, UnitWord::meant(word), UnitWord::word, &words)?, word.as_str())
-        }
+        Some((said, Kind::Text(word))) => (
+            reader.status_word(said, word, UnitWord::parse_lenient(word), UnitWord::word, &words)?,
+            word.as_str(),
+        ),
         Some((said, _)) => {
             reader.refuse(said, "`status` must be text");
             return None;

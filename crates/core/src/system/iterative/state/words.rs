@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::run::Status;
-use crate::system::kit::fields::Meant;
+use crate::system::kit::fields::LenientWord;
 use crate::system::kit::status::{TaskStatus, plain};
 
 /// Where a unit stands.
@@ -50,7 +50,7 @@ impl UnitWord {
     }
 
     /// What a task's status is called here.
-    pub fn of(status: Status) -> UnitWord {
+    pub fn from_status(status: Status) -> UnitWord {
         match status {
             Status::Pending
             | Status::Skipped
@@ -85,21 +85,21 @@ impl UnitWord {
     }
 
     /// Also words of the other systems, and of people.
-    pub(super) fn meant(word: &str) -> Option<Meant<UnitWord>> {
+    pub(super) fn parse_lenient(word: &str) -> Option<LenientWord<UnitWord>> {
         if let Some(word) = UnitWord::exact(word) {
-            return Some(Meant { word, exact: true });
+            return Some(LenientWord { word, exact: true });
         }
         if let Some(word) = UnitWord::exact(&plain(word)) {
-            return Some(Meant { word, exact: false });
+            return Some(LenientWord { word, exact: false });
         }
-        let word = match TaskStatus::meant(word)?.word {
+        let word = match TaskStatus::parse_lenient(word)?.word {
             TaskStatus::Pending => UnitWord::Pending,
             TaskStatus::InProgress | TaskStatus::Failed => UnitWord::InProgress,
             TaskStatus::Verifying | TaskStatus::Verified | TaskStatus::Merging => UnitWord::Verifying,
             TaskStatus::Completed => UnitWord::Done,
             TaskStatus::Abandoned => UnitWord::Timeout,
         };
-        Some(Meant { word, exact: false })
+        Some(LenientWord { word, exact: false })
     }
 
     /// Somebody is at it.
@@ -153,7 +153,7 @@ impl PhaseWord {
     }
 
     /// Also the words of an older layout, which are as right as these, and those of people.
-    pub(super) fn meant(word: &str) -> Option<Meant<PhaseWord>> {
+    pub(super) fn parse_lenient(word: &str) -> Option<LenientWord<PhaseWord>> {
         let older = match word {
             "interview" => Some(PhaseWord::Discover),
             "loop" => Some(PhaseWord::Execute),
@@ -162,7 +162,7 @@ impl PhaseWord {
             _ => None,
         };
         if let Some(word) = PhaseWord::exact(word).or(older) {
-            return Some(Meant { word, exact: true });
+            return Some(LenientWord { word, exact: true });
         }
         let plain = plain(word);
         let word = PhaseWord::exact(&plain).or_else(|| {
@@ -176,7 +176,7 @@ impl PhaseWord {
                 _ => return None,
             })
         })?;
-        Some(Meant { word, exact: false })
+        Some(LenientWord { word, exact: false })
     }
 }
 

@@ -88,7 +88,7 @@ impl Writer<'_> {
 
     /// The unit that is worked on; else the first that could be.
     fn current(&self) -> Option<(&Task, &Story)> {
-        let under_way = |(task, _): &&(&Task, &Story)| UnitWord::of(task.outcome()).is_under_way();
+        let under_way = |(task, _): &&(&Task, &Story)| UnitWord::from_status(task.outcome()).is_under_way();
         let is_next = |(task, _): &&(&Task, &Story)| task.outcome() == Status::Pending && task.waiting == 0;
         self.units.iter().find(under_way).or_else(|| self.units.iter().find(is_next)).copied()
     }
@@ -115,8 +115,8 @@ impl Writer<'_> {
 
     fn entry(&self, task: &Task, story: &Story) -> UnitEntry {
         let status = task.outcome();
-        let word = match UnitWord::of(status) {
-            // Its checks come before somebody new looks at it, as part of the iteration.
+        let word = match UnitWord::from_status(status) {
+            // Its checks run before a fresh agent looks at it, as part of the iteration.
             UnitWord::Verifying if task.decided == Status::Verifying && task.awaits_confirmation() => {
                 UnitWord::InProgress
             }

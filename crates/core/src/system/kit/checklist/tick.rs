@@ -18,7 +18,7 @@ pub fn replace<S: AsRef<str>>(bytes: &[u8], text: &str, texts: &[(Range<usize>, 
     if texts.windows(2).any(|pair| pair[0].0.end > pair[1].0.start) {
         return None;
     }
-    let mut origins = Origins::of(bytes)?;
+    let mut origins = Origins::new(bytes)?;
     let mut new = Vec::with_capacity(bytes.len() + texts.len());
     let mut written = 0;
     for (place, said) in texts {
@@ -51,8 +51,8 @@ struct Origins<'b> {
 }
 
 impl<'b> Origins<'b> {
-    /// Nothing for UTF-16, whose marks are no single bytes.
-    fn of(bytes: &'b [u8]) -> Option<Origins<'b>> {
+    /// Nothing for UTF-16, whose marks are not single bytes.
+    fn new(bytes: &'b [u8]) -> Option<Origins<'b>> {
         if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
             return None;
         }

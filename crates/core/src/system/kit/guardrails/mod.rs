@@ -61,8 +61,8 @@ fn read(entry: &str) -> Guardrail {
 }
 
 impl Guardrail {
-    /// What somebody said to be heeded, by its parts: as an entry of such a file, or in any words.
-    pub fn of(text: &str) -> Guardrail {
+    /// A guardrail by its parts, from an entry of such a file or from free text.
+    pub fn parse(text: &str) -> Guardrail {
         match &parse(text)[..] {
             [one] => one.clone(),
             _ => Guardrail { solution: text.to_owned(), ..Guardrail::default() },
@@ -232,7 +232,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 
 /// For a prompt: each in a line, newest first, as somebody's words and no longer than so many words in all. What is
 /// left out is in the file.
-pub fn told(guardrails: &[Guardrail], most: usize) -> String {
+pub fn brief(guardrails: &[Guardrail], most: usize) -> String {
     let mut text = String::new();
     let mut left = most;
     for one in guardrails.iter().rev() {

@@ -67,7 +67,7 @@ impl Outline {
         std::iter::successors(self.nodes[node].parent, |above| self.nodes[*above].parent)
     }
 
-    pub(in crate::system) fn of(list: &Checklist, text: &str, found: &mut Problems) -> Outline {
+    pub(in crate::system) fn read(list: &Checklist, text: &str, found: &mut Problems) -> Outline {
         let mut builder = Builder {
             list,
             text,

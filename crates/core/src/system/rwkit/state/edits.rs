@@ -97,7 +97,7 @@ impl Listener {
             return;
         }
         let live = before == "running" || before == "initializing";
-        match after.as_str().and_then(RunWord::meant).map(|meant| meant.word) {
+        match after.as_str().and_then(RunWord::parse_lenient).map(|meant| meant.word) {
             Some(RunWord::Paused | RunWord::Failed) if live => {
                 self.edits.push(Edit { task: None, what: What::Stop });
             }
@@ -246,7 +246,7 @@ impl Listener {
         let word_of = |entry: &Value| entry["status"].as_str().and_then(TaskWord::exact);
         let shown = word_of(before).unwrap_or(TaskWord::Pending);
         let status = &after["status"];
-        let (word, meant) = match (status, status.as_str().and_then(TaskWord::meant)) {
+        let (word, meant) = match (status, status.as_str().and_then(TaskWord::parse_lenient)) {
             (Value::Null, _) => ("", shown),
             (_, Some(meant)) => (status.as_str().unwrap_or_default(), meant.word),
             (_, None) => {
@@ -269,7 +269,7 @@ impl Listener {
         let failed = || What::Failed { reason: cause("marked as failed"), report: report.clone() };
         let done = || What::ReportDone { report: report.clone() };
         let given_up = word != "blocked"
-            && TaskStatus::meant(word).is_some_and(|meant| meant.word == TaskStatus::Abandoned);
+            && TaskStatus::parse_lenient(word).is_some_and(|meant| meant.word == TaskStatus::Abandoned);
         let says_done =
             after["verification"]["agent_done"] == true && before["verification"]["agent_done"] != true;
         use TaskWord::{Blocked, Completed, Failed, InProgress, Pending, Skipped};
@@ -307,7 +307,7 @@ impl Listener {
             self.request(id, wish);
         }
         if !tells && !reset && report != Report::default() {
-            self.request(id, What::Told { report });
+            self.request(id, What::Report { report });
         }
         match error.filter(|_| !new.is_empty() && !reset) {
             Some(_) if is_told => self.request(id, What::Errors { errors: new }),
@@ -371,7 +371,7 @@ impl Listener {
     fn gate(&mut self, name: &str, before: &Value, after: &Value) {
         let word = |value: &Value| match value {
             Value::Null => Some(GateSaid::Open),
-            value => value.as_str().and_then(GateSaid::meant).map(|meant| meant.word),
+            value => value.as_str().and_then(GateSaid::parse_lenient).map(|meant| meant.word),
         };
         let (Ok(task), Some(meant)) = (gate_task(name), word(after)) else {
             let what = format!("the gate {name:?} is {after}");
@@ -403,7 +403,7 @@ impl Listener {
                 *left -= 1;
                 continue;
             }
-            let level = line["level"].as_str().and_then(Level::meant).unwrap_or(Level::Info);
+            let level = line["level"].as_str().and_then(Level::parse_lenient).unwrap_or(Level::Info);
             match text_of(&line["message"]).or_else(|| text_of(line)) {
                 Some(message) => {
                     let text = log::entry(level, message);

@@ -191,9 +191,9 @@ impl StateFile {
         let is_claimed = |id: &str| claimed.iter().any(|task| task.as_str() == id);
         for (_, entry) in self.tasks.0.iter_mut().filter(|(id, _)| is_claimed(id)) {
             // The counters are of what the file shows.
-            *self.progress.of(entry.status) -= 1;
+            *self.progress.count_mut(entry.status) -= 1;
             entry.status = TaskWord::Completed;
-            *self.progress.of(entry.status) += 1;
+            *self.progress.count_mut(entry.status) += 1;
             entry.verification.agent_done = true;
         }
         for (name, word) in &mut self.quality_gates.0 {
@@ -206,7 +206,7 @@ impl StateFile {
 
 impl Progress {
     /// How many tasks are called so.
-    fn of(&mut self, word: TaskWord) -> &mut u32 {
+    fn count_mut(&mut self, word: TaskWord) -> &mut u32 {
         match word {
             TaskWord::Pending => &mut self.pending,
             TaskWord::InProgress => &mut self.in_progress,

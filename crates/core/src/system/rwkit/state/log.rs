@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::file::Batch;
 use super::gates::gate_of;
 use super::words::{GateWord, RunWord, TaskWord};
-use super::write::{Told, Writer};
+use super::write::{ShownTask, Writer};
 use crate::chronicle::{self, Failure, cut};
 use crate::run::{Status, StopReason};
 use crate::system::kit::projection::Time;
@@ -43,7 +43,7 @@ impl Level {
         }
     }
 
-    pub(super) fn meant(word: &str) -> Option<Level> {
+    pub(super) fn parse_lenient(word: &str) -> Option<Level> {
         match word.trim().to_lowercase().as_str() {
             "info" | "debug" | "notice" => Some(Level::Info),
             "warning" | "warn" => Some(Level::Warning),
@@ -76,10 +76,10 @@ enum Line<'a> {
     Began,
     Stopped(&'a StopReason),
     BatchDone(u32),
-    Started(&'a Told<'a>),
-    Failed(&'a Told<'a>, &'a Failure),
-    Reset(&'a Told<'a>, &'a str),
-    Ended(&'a Told<'a>),
+    Started(&'a ShownTask<'a>),
+    Failed(&'a ShownTask<'a>, &'a Failure),
+    Reset(&'a ShownTask<'a>, &'a str),
+    Ended(&'a ShownTask<'a>),
     Entry(&'a chronicle::Entry),
     Guardrail(&'a str),
     Refused(&'a chronicle::Refused),
@@ -131,7 +131,7 @@ impl Writer<'_> {
     }
 }
 
-fn failures<'a>(told: &'a Told, failures: &'a [Failure]) -> impl Iterator<Item = (Timestamp, Line<'a>)> {
+fn failures<'a>(told: &'a ShownTask, failures: &'a [Failure]) -> impl Iterator<Item = (Timestamp, Line<'a>)> {
     failures.iter().filter_map(move |failure| Some((failure.at?, Line::Failed(told, failure))))
 }
 
@@ -160,12 +160,12 @@ fn tell(line: &Line) -> (Level, String) {
     }
 }
 
-fn ended(told: &Told) -> (Level, String) {
+fn ended(told: &ShownTask) -> (Level, String) {
     use Level::{Error, Info, Warning};
     let why = |said: Option<&str>| said.map(|text| format!(": {}", one_line(text))).unwrap_or_default();
     let skipped = || why(told.story.skipped.as_ref().map(|said| said.text.as_str()));
     if let Some(gate) = gate_of(&told.task.id) {
-        return match GateWord::of(gate, told.status) {
+        return match GateWord::from_status(gate, told.status) {
             Some(GateWord::Degraded) => (Warning, format!("Phase {gate} DEGRADED{}", why(told.error()))),
             Some(word) => (Info, format!("Gate {gate} {}", word.word())),
             None => (Warning, format!("Gate {gate} skipped{}", told.in_vain())),

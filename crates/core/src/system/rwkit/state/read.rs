@@ -226,7 +226,7 @@ fn run_status(reader: &mut Reader, root: Fields) -> Option<RunWord> {
         return None;
     };
     let words = RunWord::ALL.map(RunWord::word);
-    reader.meant(node, word, RunWord::meant(word), RunWord::word, &words)
+    reader.status_word(node, word, RunWord::parse_lenient(word), RunWord::word, &words)
 }
 
 fn tasks(reader: &mut Reader, root: Fields, state: &mut ForeignState) {
@@ -272,7 +272,7 @@ fn task(reader: &mut Reader, node: &Node, id: &TaskId) -> Option<ForeignTask> {
         None => TaskWord::Pending,
         Some((_, Kind::Text(word))) if word.trim().is_empty() => TaskWord::Pending,
         Some((said, Kind::Text(word))) => {
-            reader.meant(said, word, TaskWord::meant(word), TaskWord::word, &words)?
+            reader.status_word(said, word, TaskWord::parse_lenient(word), TaskWord::word, &words)?
         }
         Some((said, _)) => {
             reader.refuse(said, "`status` must be text");
@@ -434,7 +434,7 @@ fn gates(reader: &mut Reader, root: Fields, state: &mut ForeignState) {
                 continue;
             }
         };
-        let Some(meant) = GateSaid::meant(word) else {
+        let Some(meant) = GateSaid::parse_lenient(word) else {
             let message = format!("{word:?} is not a status of a gate");
             reader.problems.push(Diagnostic::error(node.at.clone(), message).label(KNOWN));
             continue;
@@ -464,7 +464,7 @@ fn logs(reader: &mut Reader, root: Fields) -> Vec<Log> {
             }
             Kind::Object(fields) => {
                 let word = reader.words(fields, "level");
-                let level = word.as_deref().map_or(Some(Level::Info), Level::meant);
+                let level = word.as_deref().map_or(Some(Level::Info), Level::parse_lenient);
                 if let (None, Some(node)) = (level, get(fields, "level")) {
                     reader.warn(node, "this is not a log level", "read as info");
                 }

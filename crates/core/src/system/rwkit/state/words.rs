@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gates::REVIEW;
 use crate::run::Status;
-use crate::system::kit::fields::Meant;
+use crate::system::kit::fields::LenientWord;
 use crate::system::kit::status::{TaskStatus, plain};
 
 /// Where the run stands.
@@ -37,10 +37,10 @@ impl RunWord {
     }
 
     /// Also words of the other systems, and of people.
-    pub(super) fn meant(word: &str) -> Option<Meant<RunWord>> {
+    pub(super) fn parse_lenient(word: &str) -> Option<LenientWord<RunWord>> {
         let exact = |text: &str| RunWord::ALL.into_iter().find(|known| known.word() == text);
         if let Some(word) = exact(word) {
-            return Some(Meant { word, exact: true });
+            return Some(LenientWord { word, exact: true });
         }
         let plain = plain(word);
         let word = exact(&plain).or_else(|| {
@@ -53,7 +53,7 @@ impl RunWord {
                 _ => return None,
             })
         })?;
-        Some(Meant { word, exact: false })
+        Some(LenientWord { word, exact: false })
     }
 }
 
@@ -96,7 +96,7 @@ impl TaskWord {
     }
 
     /// What a task's status is called here.
-    pub fn of(status: Status) -> TaskWord {
+    pub fn from_status(status: Status) -> TaskWord {
         match status {
             Status::Pending | Status::Waiting => TaskWord::Pending,
             Status::InProgress | Status::Confirming | Status::Verifying => TaskWord::InProgress,
@@ -113,21 +113,21 @@ impl TaskWord {
     }
 
     /// Also words of the other systems, and of people.
-    pub(super) fn meant(word: &str) -> Option<Meant<TaskWord>> {
+    pub(super) fn parse_lenient(word: &str) -> Option<LenientWord<TaskWord>> {
         if let Some(word) = TaskWord::exact(word) {
-            return Some(Meant { word, exact: true });
+            return Some(LenientWord { word, exact: true });
         }
         if let Some(word) = TaskWord::exact(&plain(word)) {
-            return Some(Meant { word, exact: false });
+            return Some(LenientWord { word, exact: false });
         }
-        let word = match TaskStatus::meant(word)?.word {
+        let word = match TaskStatus::parse_lenient(word)?.word {
             TaskStatus::Pending => TaskWord::Pending,
             TaskStatus::InProgress | TaskStatus::Verifying => TaskWord::InProgress,
             TaskStatus::Verified | TaskStatus::Merging | TaskStatus::Completed => TaskWord::Completed,
             TaskStatus::Failed => TaskWord::Failed,
             TaskStatus::Abandoned => TaskWord::Blocked,
         };
-        Some(Meant { word, exact: false })
+        Some(LenientWord { word, exact: false })
     }
 }
 
@@ -187,7 +187,7 @@ impl GateWord {
     }
 
     /// How a gate has ended whose task has this status.
-    pub fn of(gate: &str, status: Status) -> Option<GateWord> {
+    pub fn from_status(gate: &str, status: Status) -> Option<GateWord> {
         match status {
             Status::Completed => Some(GateWord::done(gate)),
             Status::Skipped | Status::PassedOver | Status::Abandoned | Status::Blocked => {
@@ -213,19 +213,19 @@ impl GateWord {
 
 impl GateSaid {
     /// Also in words that the file does not use.
-    pub(super) fn meant(word: &str) -> Option<Meant<GateSaid>> {
-        let meant = |word, exact| Some(Meant { word, exact });
+    pub(super) fn parse_lenient(word: &str) -> Option<LenientWord<GateSaid>> {
+        let parsed = |word, exact| Some(LenientWord { word, exact });
         match plain(word).as_str() {
-            "passed" | "approved" => meant(GateSaid::Done, matches!(word, "passed" | "approved")),
-            "degraded" => meant(GateSaid::Degraded, word == "degraded"),
-            "pass" | "ok" | "green" => meant(GateSaid::Done, false),
-            "fail" | "rejected" | "red" => meant(GateSaid::Failed, false),
-            _ => match TaskWord::meant(word)?.word {
-                TaskWord::Pending => meant(GateSaid::Open, false),
-                TaskWord::InProgress => meant(GateSaid::Running, false),
-                TaskWord::Completed => meant(GateSaid::Done, false),
-                TaskWord::Failed => meant(GateSaid::Failed, false),
-                TaskWord::Blocked | TaskWord::Skipped => meant(GateSaid::Degraded, false),
+            "passed" | "approved" => parsed(GateSaid::Done, matches!(word, "passed" | "approved")),
+            "degraded" => parsed(GateSaid::Degraded, word == "degraded"),
+            "pass" | "ok" | "green" => parsed(GateSaid::Done, false),
+            "fail" | "rejected" | "red" => parsed(GateSaid::Failed, false),
+            _ => match TaskWord::parse_lenient(word)?.word {
+                TaskWord::Pending => parsed(GateSaid::Open, false),
+                TaskWord::InProgress => parsed(GateSaid::Running, false),
+                TaskWord::Completed => parsed(GateSaid::Done, false),
+                TaskWord::Failed => parsed(GateSaid::Failed, false),
+                TaskWord::Blocked | TaskWord::Skipped => parsed(GateSaid::Degraded, false),
             },
         }
     }

@@ -22,16 +22,16 @@ pub fn project(state: &State, chronicle: &Chronicle, project: &str) -> Option<St
     let none = About::default();
     let list = run.settings.form.list().unwrap_or(&none);
     let (story, about) = (Story::default(), AboutTask::default());
-    let mut all: Vec<Told> = Vec::new();
+    let mut all: Vec<ShownTask> = Vec::new();
     for task in state.tasks().filter(|task| !task.removed) {
         let story = chronicle.task(&task.id).unwrap_or(&story);
         let about = list.tasks.get(&task.id).unwrap_or(&about);
-        all.push(Told::new(state, task, story, about));
+        all.push(ShownTask::new(state, task, story, about));
     }
     all.sort_by_key(|told| told.story.added);
     // Tasks of other systems may be called like gates.
     let has_gates = run.settings.form.list().is_some();
-    let (mut gates, mut tasks): (Vec<Told>, Vec<Told>) =
+    let (mut gates, mut tasks): (Vec<ShownTask>, Vec<ShownTask>) =
         all.into_iter().partition(|told| has_gates && gate_of(&told.task.id).is_some());
     gates.sort_by_key(|told| told.task.group);
     let batches = number_batches(run, &tasks);
@@ -54,7 +54,7 @@ pub fn text(file: &StateFile) -> String {
 
 /// Which batch each group is. Only one that holds tasks is any, and they are numbered as they come: so a batch is found at
 /// the place that it is called by.
-fn number_batches(run: &Run, tasks: &[Told]) -> Vec<Option<u32>> {
+fn number_batches(run: &Run, tasks: &[ShownTask]) -> Vec<Option<u32>> {
     let mut is_batch = vec![false; run.groups.len()];
     for told in tasks {
         if let Some(is_batch) = is_batch.get_mut(told.task.group as usize) {
@@ -66,7 +66,7 @@ fn number_batches(run: &Run, tasks: &[Told]) -> Vec<Option<u32>> {
 }
 
 /// A task, or a gate, with its story and its status in both tongues.
-pub(super) struct Told<'a> {
+pub(super) struct ShownTask<'a> {
     pub(super) task: &'a Task,
     pub(super) story: &'a Story,
     about: &'a AboutTask,
@@ -78,8 +78,8 @@ pub(super) struct Told<'a> {
     blocked_by: Vec<String>,
 }
 
-impl<'a> Told<'a> {
-    fn new(state: &State, task: &'a Task, story: &'a Story, about: &'a AboutTask) -> Told<'a> {
+impl<'a> ShownTask<'a> {
+    fn new(state: &State, task: &'a Task, story: &'a Story, about: &'a AboutTask) -> ShownTask<'a> {
         let status = task.outcome();
         let links = state.links(&task.id);
         let needs = links.as_ref().map(|links| &*links.needs).unwrap_or_default();
@@ -89,7 +89,16 @@ impl<'a> Told<'a> {
             _ => Vec::new(),
         };
         let needs = needs.iter().map(ToString::to_string).collect();
-        Told { task, story, about, status, word: TaskWord::of(status), batch: 0, needs, blocked_by }
+        ShownTask {
+            task,
+            story,
+            about,
+            status,
+            word: TaskWord::from_status(status),
+            batch: 0,
+            needs,
+            blocked_by,
+        }
     }
 
     fn id(&self) -> String {
@@ -185,9 +194,9 @@ pub(super) struct Writer<'a> {
     list: &'a About,
     project: &'a str,
     /// In the order of the list.
-    pub(super) tasks: Vec<Told<'a>>,
+    pub(super) tasks: Vec<ShownTask<'a>>,
     /// In the order in which they come.
-    pub(super) gates: Vec<Told<'a>>,
+    pub(super) gates: Vec<ShownTask<'a>>,
     /// How many there are.
     batches: u32,
 }
@@ -217,7 +226,7 @@ impl Writer<'_> {
             retry_counts: Map(retried.map(|told| (told.id(), told.task.spent)).collect()),
             quality_gates: self.quality_gates(),
             qa_cycles: self.qa_cycles(),
-            blocked_tasks: self.having(TaskWord::Blocked).map(Told::id).collect(),
+            blocked_tasks: self.having(TaskWord::Blocked).map(ShownTask::id).collect(),
             degraded_phases: self.degraded().map(str::to_owned).collect(),
             resume_point: self.resume_point(status),
             logs: self.logs(status, &batches),
@@ -290,7 +299,7 @@ impl Writer<'_> {
 
     /// Those of the list, then those that only tasks name.
     fn stories(&self) -> Map<StoryEntry> {
-        let mut members: BTreeMap<&str, Vec<&Told>> = BTreeMap::new();
+        let mut members: BTreeMap<&str, Vec<&ShownTask>> = BTreeMap::new();
         let mut named: Vec<(&str, &str)> = Vec::new();
         for story in &self.list.stories {
             if members.insert(&story.id, Vec::new()).is_none() {
@@ -334,14 +343,14 @@ impl Writer<'_> {
     }
 
     fn batches(&self) -> Vec<Batch> {
-        let mut members: Vec<Vec<&Told>> = vec![Vec::new(); self.batches as usize];
+        let mut members: Vec<Vec<&ShownTask>> = vec![Vec::new(); self.batches as usize];
         for told in &self.tasks {
             if let Some(batch) = members.get_mut(told.batch as usize) {
                 batch.push(told);
             }
         }
-        let batch = |(batch_id, members): (u32, Vec<&Told>)| {
-            let all = |which: fn(&Told) -> bool| members.iter().all(|told| which(told));
+        let batch = |(batch_id, members): (u32, Vec<&ShownTask>)| {
+            let all = |which: fn(&ShownTask) -> bool| members.iter().all(|told| which(told));
             let status = if all(|told| told.word == TaskWord::Pending) {
                 BatchWord::Pending
             } else if all(|told| told.status.is_settled()) {
@@ -366,7 +375,7 @@ impl Writer<'_> {
         let mut gates: Vec<(String, Option<GateWord>)> =
             GATES.iter().map(|name| ((*name).to_owned(), None)).collect();
         for (name, told) in self.named_gates() {
-            let word = GateWord::of(name, told.status);
+            let word = GateWord::from_status(name, told.status);
             match gates.iter_mut().find(|(known, _)| known == name) {
                 Some((_, known)) => *known = word,
                 None => gates.push((name.to_owned(), word)),
@@ -386,12 +395,13 @@ impl Writer<'_> {
     }
 
     fn degraded(&self) -> impl Iterator<Item = &str> {
-        let is_degraded =
-            |(name, told): &(&str, &Told)| GateWord::of(name, told.status) == Some(GateWord::Degraded);
+        let is_degraded = |(name, told): &(&str, &ShownTask)| {
+            GateWord::from_status(name, told.status) == Some(GateWord::Degraded)
+        };
         self.named_gates().filter(is_degraded).map(|(name, _)| name)
     }
 
-    fn named_gates(&self) -> impl Iterator<Item = (&str, &Told<'_>)> {
+    fn named_gates(&self) -> impl Iterator<Item = (&str, &ShownTask<'_>)> {
         self.gates.iter().filter_map(|told| Some((gate_of(&told.task.id)?, told)))
     }
 
@@ -416,13 +426,13 @@ impl Writer<'_> {
         ResumePoint { phase: gate.map(|(name, _)| name.to_owned()), ..ResumePoint::default() }
     }
 
-    fn having(&self, word: TaskWord) -> impl Iterator<Item = &Told<'_>> {
+    fn having(&self, word: TaskWord) -> impl Iterator<Item = &ShownTask<'_>> {
         self.tasks.iter().filter(move |told| told.word == word)
     }
 }
 
-fn story_word(members: &[&Told]) -> StoryWord {
-    let all = |which: fn(&Told) -> bool| members.iter().all(|told| which(told));
+fn story_word(members: &[&ShownTask]) -> StoryWord {
+    let all = |which: fn(&ShownTask) -> bool| members.iter().all(|told| which(told));
     if all(|told| told.word == TaskWord::Pending) {
         StoryWord::Pending
     } else if all(|told| told.status.satisfies()) {

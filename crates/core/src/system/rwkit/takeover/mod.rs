@@ -24,17 +24,17 @@ pub fn about_another<'s>(list: &str, state: &'s ForeignState) -> Option<&'s str>
 }
 
 impl Left<'_> {
-    fn told(&self, id: &TaskId) -> Option<&ForeignTask> {
+    fn recorded(&self, id: &TaskId) -> Option<&ForeignTask> {
         self.state.tasks.get(id).or_else(|| self.state.listed.get(id))
     }
 
     fn is_claimed(&self, id: &TaskId) -> bool {
         self.before.get(id).is_some_and(|before| before.done)
-            || self.told(id).is_some_and(|told| told.status == TaskWord::Completed)
+            || self.recorded(id).is_some_and(|told| told.status == TaskWord::Completed)
     }
 
     fn belief(&self, spec: &TaskSpec, missing: Option<&String>) -> Belief {
-        let (id, told) = (&spec.id, self.told(&spec.id));
+        let (id, told) = (&spec.id, self.recorded(&spec.id));
         let proof = (self.is_claimed(id) && missing.is_none()).then_some(Proof::Reported);
         let is_done = proof.is_some();
         let blocked = self.before.get(id).is_some_and(|before| before.blocked) && !is_done;
@@ -95,8 +95,8 @@ impl Legacy for Left<'_> {
                 done += u64::from(past.proof.is_some());
                 taken.commands.push(takeover::adopt(&spec.id, FILE, past));
             }
-            let report = self.told(&spec.id).map(|told| told.report.clone()).unwrap_or_default();
-            taken.commands.extend(takeover::told(&spec.id, FILE, &report));
+            let report = self.recorded(&spec.id).map(|told| told.report.clone()).unwrap_or_default();
+            taken.commands.extend(takeover::report_work(&spec.id, FILE, &report));
             taken.beliefs.push(belief);
         }
         let is_open = |id: &TaskId| {

@@ -8,8 +8,8 @@ use crate::system::rwkit::tags::{Name, Tagged};
 /// `id|priority|story|title|note`, then each tag.
 fn taken_apart(line: &str) -> (String, Vec<String>, Vec<String>) {
     let mut found = Problems::default();
-    let tagged = Tagged::of(line, 0..line.len(), &mut found);
-    let head = Head::of(line, &tagged);
+    let tagged = Tagged::read(line, 0..line.len(), &mut found);
+    let head = Head::read(line, &tagged);
     let said = |said: &Option<crate::system::kit::problems::Spanned<String>>| {
         let Some(said) = said else { return "-".to_owned() };
         assert!(
@@ -110,8 +110,8 @@ fn k9_k10_text_may_stand_before_behind_and_between_tags() {
 #[test]
 fn i1_i7_ids_are_read_in_every_form() {
     let id = |line: &str| {
-        let tagged = Tagged::of(line, 0..line.len(), &mut Problems::default());
-        let head = Head::of(line, &tagged);
+        let tagged = Tagged::read(line, 0..line.len(), &mut Problems::default());
+        let head = Head::read(line, &tagged);
         (head.id.map(|said| said.value).unwrap_or_default(), head.certain)
     };
     for (line, expected) in [
@@ -147,7 +147,7 @@ fn hostile_brackets_take_no_longer_than_their_length() {
         "[files:a]".repeat(100_000),
         format!("T1 {}", "[".repeat(500_000)),
     ] {
-        let tagged = Tagged::of(&line, 0..line.len(), &mut Problems::default());
+        let tagged = Tagged::read(&line, 0..line.len(), &mut Problems::default());
         assert_eq!(tagged.pieces.len(), tagged.tags.len() + 1);
         assert!(tagged.tags.iter().all(|tag| tag.name != Name::Agent));
     }

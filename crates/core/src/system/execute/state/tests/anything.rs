@@ -131,7 +131,7 @@ proptest! {
         prop_assert_eq!(edits(&file, &reading.state.value), vec![]);
         for (name, task) in &reading.state.tasks {
             let known = bench.task(name.as_str());
-            prop_assert_eq!(task.status, TaskStatus::of(known.status()));
+            prop_assert_eq!(task.status, TaskStatus::from_status(known.status()));
             prop_assert_eq!(task.attempts, known.attempt);
         }
     }
@@ -163,7 +163,7 @@ proptest! {
             3 => {
                 entry["commits"].as_array_mut().expect("a list").push(json!({"hash": "fedcba9"}));
                 let made = crate::run::CommitMade { hash: "fedcba9".to_owned(), subject: String::new() };
-                Some(What::Told { report: Report { commits: vec![made], ..Report::default() } })
+                Some(What::Report { report: Report { commits: vec![made], ..Report::default() } })
             }
             _ => {
                 entry["mood"] = json!("fine");

@@ -120,7 +120,7 @@ fn commits_and_advice_are_heard_while_the_status_stays() {
     assert_eq!(
         edits,
         [
-            on("L1-001", What::Told { report: Report { commits, ..Report::default() } }),
+            on("L1-001", What::Report { report: Report { commits, ..Report::default() } }),
             on("L1-001", What::Errors { errors: vec![said(2, "a warning")] })
         ]
     );

@@ -80,7 +80,7 @@ proptest! {
         prop_assert_eq!(&reading.state.value, &file);
         prop_assert_eq!(edits(&file, &reading.state.value), vec![]);
         for (name, task) in &reading.state.tasks {
-            prop_assert_eq!(task.status, TaskWord::of(bench.task(name.as_str()).status()));
+            prop_assert_eq!(task.status, TaskWord::from_status(bench.task(name.as_str()).status()));
         }
         let tasks = file["tasks"].as_array().expect("a list").iter();
         let ids: Vec<&str> = tasks.filter_map(|task| task["id"].as_str()).collect();
@@ -106,7 +106,7 @@ proptest! {
             _ => {
                 entry["patterns"].as_array_mut().expect("a list").push(value_of!("Be brief"));
                 let patterns = vec!["Be brief".to_owned()];
-                Some(What::Told { report: Report { patterns, ..Report::default() } })
+                Some(What::Report { report: Report { patterns, ..Report::default() } })
             }
         };
         let expected: Vec<Edit> =

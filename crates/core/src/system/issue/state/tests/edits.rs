@@ -145,7 +145,7 @@ fn what_is_told_without_a_new_status_is_told() {
         tests: Some(Tests { passed: 2, failed: 1, skipped: 0 }),
         ..Report::default()
     };
-    assert_eq!(edits, [on("1", What::Told { report })]);
+    assert_eq!(edits, [on("1", What::Report { report })]);
     for command in commands(&edits[0], "ann") {
         bench.accept(&command);
     }

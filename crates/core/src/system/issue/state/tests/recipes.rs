@@ -41,7 +41,7 @@ fn every_recipe_that_reads_the_file_works() {
     let next = jq(&["-r", r#".tasks[] | select(.status == "pending") | {id, description} | @json"#], &fresh);
     let next = next.expect("it ran a moment ago");
     assert_eq!(next.lines().next(), Some(r#"{"id":"1","description":"Add part 1"}"#));
-    let progress = Progress::of(&bench.state);
+    let progress = Progress::new(&bench.state);
     for (word, counted) in [
         ("completed", progress.completed),
         ("in_progress", progress.in_progress),

@@ -92,7 +92,7 @@ proptest! {
         prop_assert_eq!(edits(&file, &reading.state.value), vec![]);
         for (name, unit) in &reading.state.units {
             let task = bench.task(name.as_str());
-            prop_assert_eq!(unit.status, UnitWord::of(task.status()));
+            prop_assert_eq!(unit.status, UnitWord::from_status(task.status()));
             prop_assert_eq!(unit.limit, Some(task.budget));
             prop_assert!(unit.iterations >= task.spent, "{} {} {}", name, unit.iterations, task.spent);
         }

@@ -139,7 +139,7 @@ fn commits_are_the_current_units_or_are_carried() {
     let commits =
         commits.map(|(hash, subject)| CommitMade { hash: hash.to_owned(), subject: subject.to_owned() });
     let report = Report { commits: commits.to_vec(), ..Report::default() };
-    assert_eq!(edits, [on("T3", What::Told { report })], "recorded entries cannot be removed");
+    assert_eq!(edits, [on("T3", What::Report { report })], "recorded entries cannot be removed");
     obey(&mut bench, &edits);
     let all = json(&bench)["commits"].as_array().expect("a list").len();
     assert_eq!(all, 6);

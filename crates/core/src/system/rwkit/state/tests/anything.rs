@@ -93,7 +93,7 @@ proptest! {
         prop_assert_eq!(&reading.state.value, &file);
         prop_assert_eq!(edits(&file, &reading.state.value), vec![]);
         for (name, task) in &reading.state.tasks {
-            prop_assert_eq!(task.status, TaskWord::of(bench.task(name.as_str()).status()));
+            prop_assert_eq!(task.status, TaskWord::from_status(bench.task(name.as_str()).status()));
         }
         let mut again = file.clone();
         again["updated_at"] = value_of!("2030-01-01T00:00:00+07:00");
@@ -119,7 +119,7 @@ proptest! {
             2 => {
                 entry["files_modified"].as_array_mut().expect("a list").push(value_of!("new.ts"));
                 let files = vec!["new.ts".to_owned()];
-                Some(What::Told { report: Report { files, ..Report::default() } })
+                Some(What::Report { report: Report { files, ..Report::default() } })
             }
             _ => {
                 entry["error"] = value_of!("odd");

@@ -133,7 +133,7 @@ fn a_file_of_ours_comes_back_as_it_was() {
         assert_eq!(reading.state.value, json(&bench));
         for (name, task) in &reading.state.tasks {
             let known = bench.task(name.as_str());
-            assert_eq!((task.status, task.attempts), (TaskWord::of(known.status()), known.spent));
+            assert_eq!((task.status, task.attempts), (TaskWord::from_status(known.status()), known.spent));
         }
     }
 }

@@ -16,19 +16,19 @@ use crate::{crash, disk};
 impl Mirror {
     /// Hear what is new in a file, and put in what is missing. Not a byte of the rest changes. Whether nothing was to
     /// be done.
-    pub(super) fn settle_beside(
+    pub(super) fn settle_companion(
         &mut self,
         journal: &mut Journal,
         aide: &mut dyn Aide,
-        beside: &dyn Companion,
+        companion: &dyn Companion,
     ) -> Result<bool, FilesError> {
-        let path = self.real_path(&self.path_of(beside))?;
-        let name = self.name_of(beside);
+        let path = self.real_path(&self.path_of(companion))?;
+        let name = self.name_of(companion);
         for round in 0..ROUNDS {
             let found = read(&path)?;
             let mut asked = Vec::new();
             loop {
-                let news = self.look(beside, found.as_deref());
+                let news = self.look(companion, found.as_deref());
                 let entry = |note| Command::Note { by: name.clone(), note };
                 let entries: Vec<Command> = news.notes.into_iter().map(entry).collect();
                 self.commit(journal, &entries)?;
@@ -39,13 +39,13 @@ impl Mirror {
                     break;
                 }
                 for edit in more {
-                    self.take_beside(journal, aide, beside, &edit)?;
+                    self.apply_companion_edit(journal, aide, companion, &edit)?;
                     asked.push(edit.task);
                 }
             }
             crash::point("files.before-write");
-            let settled = self.look(beside, found.as_deref());
-            let is_list = beside.is_list();
+            let settled = self.look(companion, found.as_deref());
+            let is_list = companion.is_list();
             let bytes = match settled.put {
                 Put::Nothing => {
                     self.remember_ticks(&name, settled.ticks, is_list);
@@ -81,13 +81,13 @@ impl Mirror {
     /// A process that died between exchanging such a file and putting back what it displaced left somebody's text:
     /// it is kept. Our own, or what is there anyway, is not.
     pub(super) fn keep_displaced(&self, left: &[u8]) -> Result<(), FilesError> {
-        for beside in self.beside() {
-            let path = self.path_of(beside);
+        for companion in self.companions() {
+            let path = self.path_of(companion);
             let Some(now) = read(&path)? else { continue };
-            if beside.holds(&now, left) {
+            if companion.holds(&now, left) {
                 return Ok(());
             }
-            if beside.is_like(left) {
+            if companion.is_like(left) {
                 let kept = Utf8PathBuf::from(format!("{path}.displaced"));
                 return disk::write(&kept, left).map_err(FilesError::io(&kept));
             }
@@ -95,23 +95,23 @@ impl Mirror {
         Ok(())
     }
 
-    pub(super) fn beside(&self) -> Vec<&'static dyn Companion> {
+    pub(super) fn companions(&self) -> Vec<&'static dyn Companion> {
         self.system.companions(&|name| self.plan.join(name).is_file())
     }
 
-    pub(super) fn path_of(&self, beside: &dyn Companion) -> Utf8PathBuf {
-        beside.name().map_or_else(|| self.plan.clone(), |name| self.plan.join(name))
+    pub(super) fn path_of(&self, companion: &dyn Companion) -> Utf8PathBuf {
+        companion.name().map_or_else(|| self.plan.clone(), |name| self.plan.join(name))
     }
 
     /// Who speaks through it.
-    fn name_of(&self, beside: &dyn Companion) -> String {
-        self.path_of(beside).file_name().unwrap_or_default().to_owned()
+    fn name_of(&self, companion: &dyn Companion) -> String {
+        self.path_of(companion).file_name().unwrap_or_default().to_owned()
     }
 
-    fn look(&self, beside: &dyn Companion, found: Option<&[u8]>) -> Reconciled {
+    fn look(&self, companion: &dyn Companion, found: Option<&[u8]>) -> Reconciled {
         let none = BTreeSet::new();
-        let shown = self.shown.ticks.get(&self.name_of(beside)).unwrap_or(&none);
-        beside.reconcile(found, &self.state, &self.chronicle, &self.claimed, shown)
+        let shown = self.shown.ticks.get(&self.name_of(companion)).unwrap_or(&none);
+        companion.reconcile(found, &self.state, &self.chronicle, &self.claimed, shown)
     }
 
     fn remember_ticks(&mut self, name: &str, ticks: BTreeSet<TaskId>, is_list: bool) {
@@ -120,14 +120,14 @@ impl Mirror {
         }
     }
 
-    fn take_beside(
+    fn apply_companion_edit(
         &mut self,
         journal: &mut Journal,
         aide: &mut dyn Aide,
-        beside: &dyn Companion,
+        companion: &dyn Companion,
         edit: &Edit,
     ) -> Result<(), FilesError> {
-        let name = self.name_of(beside);
+        let name = self.name_of(companion);
         let wishes = match (&edit.task, &edit.what) {
             (Some(task), What::ReportDone { .. }) if self.judged.contains(task) => return Ok(()),
             (Some(task), What::ReportDone { report }) => {
@@ -139,7 +139,7 @@ impl Mirror {
             _ => commands(edit, &name, &name),
         };
         let refusals = self.commit(journal, &wishes)?;
-        if beside.is_list() && matches!(edit.what, What::Rejected { .. }) {
+        if companion.is_list() && matches!(edit.what, What::Rejected { .. }) {
             // Said once, whatever becomes of the write.
             self.shown.ticks.remove(&name);
             self.log_rejected(journal, &name, edit)?;
