@@ -226,10 +226,10 @@ pub fn asked(spec: &TaskSpec) -> String {
 }
 
 /// What the last try failed for, if there was one.
-pub fn mend(task: &TaskId, attempt: u32, feedback: Option<&str>) -> String {
+pub fn fix(task: &TaskId, attempt: u32, feedback: Option<&str>) -> String {
     let feedback = feedback.filter(|feedback| !feedback.trim().is_empty());
     let failure = feedback.map(|feedback| Failure { feedback: feedback.to_owned(), ..Failure::default() });
-    ours("mend", retry(task, attempt, 0, failure.as_ref(), &[]))
+    ours("fix", retry(task, attempt, 0, failure.as_ref(), &[]))
 }
 
 /// What the template about the last failure speaks of.

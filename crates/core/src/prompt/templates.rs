@@ -17,7 +17,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 const OURS: [(&str, &str); 10] = [
     ("worker", include_str!("worker.md")),
     ("task", include_str!("task.md")),
-    ("mend", include_str!("mend.md")),
+    ("fix", include_str!("fix.md")),
     ("answers", include_str!("answers.md")),
     ("debugger", include_str!("debugger.md")),
     ("specialist", include_str!("specialist.md")),

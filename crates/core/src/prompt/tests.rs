@@ -246,7 +246,7 @@ fn a_broken_template_is_found_when_it_is_read() {
         said("worker", "x\n{% if advice %}{{ task.titel }}{% endif %}"),
         said("task", "a\nb\n{{ task.criteria[7] }}"),
         said("reviewer", "{{ task.id }}"),
-        said("mend", "{% for a in range(10000) %}{% for b in range(10000) %}.{% endfor %}{% endfor %}"),
+        said("fix", "{% for a in range(10000) %}{% for b in range(10000) %}.{% endfor %}{% endfor %}"),
         said("worker", "{{ attempt | shout }}"),
         said("debugger", "{% include 'debugger' %}"),
     ];
@@ -255,7 +255,7 @@ fn a_broken_template_is_found_when_it_is_read() {
     the prompt template `worker` is wrong at line 2: unknown name `task.titel` (did you mean `task.title`?)
     the prompt template `task` is wrong at line 3: undefined value: `task.criteria[7]` is undefined
     the prompt template `reviewer` is wrong at line 1: unknown name `task.id` (there are ask, ending)
-    the prompt template `mend` is wrong at line 1: engine ran out of fuel
+    the prompt template `fix` is wrong at line 1: engine ran out of fuel
     the prompt template `worker` is wrong at line 1: unknown filter: filter shout is unknown
     the prompt template `debugger` is wrong at line 1: invalid operation: recursion limit exceeded
     ");

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::chronicle::{Answered, Chronicle, Story};
 use crate::plan::{Export, RepoPath, TaskId, TaskSpec};
-use crate::prompt::{Answer, answers_section, asked, mend};
+use crate::prompt::{Answer, answers_section, asked, fix};
 use crate::run::Run;
 use crate::terminal::clean_text;
 
@@ -75,7 +75,7 @@ impl Orientation {
                 story.into_iter().flat_map(|story| &story.answers).map(answer).collect();
             (
                 spec.id.clone(),
-                asked(spec) + &mend(&spec.id, attempt, Some(&feedback)) + &answers_section(&answers),
+                asked(spec) + &fix(&spec.id, attempt, Some(&feedback)) + &answers_section(&answers),
             )
         });
         Orientation { head, run: run.id.to_string(), sections: all.0.into(), task, task_cut: 0 }

@@ -109,7 +109,7 @@ impl Worktree {
         match (entry, folder) {
             (Some(_), Folder::Foreign) if path.join(".git").exists() => Err(GitError::ForeignFolder { path }),
             (Some(entry), Folder::Ours { .. } | Folder::Foreign) => {
-                Worktree::mend(repo, &path, &entry, base, rescue)
+                Worktree::repair(repo, &path, &entry, base, rescue)
             }
             (Some(entry), Folder::Free) => {
                 if let Some(why) = locked_by_a_person(&entry) {
@@ -130,7 +130,7 @@ impl Worktree {
                 write(&entry.join("gitdir"), path.join(".git").as_str())?;
                 write(&entry.join("commondir"), "../..")?;
                 write(&entry.join("HEAD"), base.as_str())?;
-                Worktree::mend(repo, &path, &entry, base, rescue)
+                Worktree::repair(repo, &path, &entry, base, rescue)
             }
             (None, Folder::Foreign) => Err(GitError::ForeignFolder { path }),
         }
@@ -356,7 +356,7 @@ impl Worktree {
     }
 
     /// A registered worktree whose folder exists: leave it if it is whole, else bring it to `base`.
-    fn mend(
+    fn repair(
         repo: &Repo,
         path: &Utf8Path,
         entry: &Utf8Path,
