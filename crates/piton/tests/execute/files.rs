@@ -301,7 +301,7 @@ fn the_doctor_names_what_differs_and_puts_it_right() {
     let _ = sandbox.run("doctor").exits(0).says("execute-state.json shows what the journal says");
     edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("in_progress"));
     let _ = sandbox.run("doctor").exits(1).says("it was edited: L1-001: in progress");
-    let _ = sandbox.run("doctor --repair").exits(0).says("mended");
+    let _ = sandbox.run("doctor --repair").exits(0).says("fixed  ");
     assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
     let _ = sandbox.run("doctor").exits(0);
 }

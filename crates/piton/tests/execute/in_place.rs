@@ -106,7 +106,7 @@ fn a_lock_that_was_left_is_said_at_once_named_by_the_doctor_and_cleared() {
             sandbox.age(&lock);
         }
         let _ = sandbox.run("doctor").exits(1).says("execute-state.lock exists");
-        let _ = sandbox.run("doctor --repair").exits(0).says("mended");
+        let _ = sandbox.run("doctor --repair").exits(0).says("fixed  ");
         assert!(!lock.exists());
         sandbox.write(&lock, text);
         if text.is_empty() {

@@ -47,7 +47,7 @@ enum State {
     Fine,
     Note,
     Wrong,
-    Mended,
+    Fixed,
 }
 
 impl State {
@@ -56,7 +56,15 @@ impl State {
             State::Fine => "ok",
             State::Note => "note",
             State::Wrong => "wrong",
-            State::Mended => "mended",
+            State::Fixed => "fixed",
+        }
+    }
+
+    /// As programs read it.
+    fn json(self) -> &'static str {
+        match self {
+            State::Fine | State::Note | State::Wrong => self.word(),
+            State::Fixed => "mended",
         }
     }
 }
@@ -79,7 +87,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Outcome<Exit> {
     let wrong = visit.findings.iter().any(|finding| finding.state == State::Wrong);
     if args.json {
         let all =
-            visit.findings.iter().map(|f| json!({ "state": f.state.word(), "what": f.what, "rule": f.rule }));
+            visit.findings.iter().map(|f| json!({ "state": f.state.json(), "what": f.what, "rule": f.rule }));
         ui::answer_json(&json!({ "healthy": !wrong, "findings": all.collect::<Vec<_>>() }));
     } else {
         for finding in &visit.findings {
@@ -87,7 +95,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Outcome<Exit> {
                 State::Fine => ui::GOOD,
                 State::Note => DIM,
                 State::Wrong => ui::BAD,
-                State::Mended => ui::WARNING,
+                State::Fixed => ui::WARNING,
             };
             let rule = if finding.rule.is_empty() {
                 String::new()
@@ -239,7 +247,7 @@ impl Visit<'_> {
         let recovery = Journal::recover(&self.project.home)?;
         let kept =
             recovery.kept.map(|path| format!("the damaged file is kept as {path}")).unwrap_or_default();
-        self.add(State::Mended, format!("the journal was damaged: {}", recovery.found.join("; ")), kept);
+        self.add(State::Fixed, format!("the journal was damaged: {}", recovery.found.join("; ")), kept);
         if recovery.runs.is_empty() {
             self.add(
                 State::Note,
@@ -248,7 +256,7 @@ impl Visit<'_> {
             );
         }
         for run in &recovery.runs {
-            self.add(if run.lost.is_some() { State::Note } else { State::Mended }, run.to_string(), "");
+            self.add(if run.lost.is_some() { State::Note } else { State::Fixed }, run.to_string(), "");
         }
         Journal::open(&self.project.home).map(Some)
     }
@@ -266,7 +274,7 @@ impl Visit<'_> {
                 (false, true) => {
                     journal.rebuild(run)?;
                     self.add(
-                        State::Mended,
+                        State::Fixed,
                         format!("{run}: the snapshot was rebuilt: {}", problems.join("; ")),
                         "the events are the truth",
                     );
@@ -300,7 +308,7 @@ impl Visit<'_> {
         for lock in repo.unused_locks() {
             if self.repair && repo.remove_unused_lock(&lock)? {
                 let what = format!("removed {lock}, which a git process left when it died");
-                self.add(State::Mended, what, "no process held it");
+                self.add(State::Fixed, what, "no process held it");
             } else {
                 let what = format!("a git process that died left {lock}");
                 self.add(State::Wrong, what, "no process holds it: piton doctor --repair removes it");
@@ -367,7 +375,7 @@ impl Visit<'_> {
             found.settle_file()?;
             let what = format!("{run}: {path}: {}", differences.join("; "));
             self.add(
-                State::Mended,
+                State::Fixed,
                 what,
                 "edits were applied by the rules, `piton log` shows them; the file is up to date again",
             );
@@ -388,7 +396,7 @@ impl Visit<'_> {
         let what = format!("{run}: {path} exists, made {age} ago by {by}");
         if self.repair && left.over {
             std::fs::remove_file(&left.path).map_err(Failure::io(format!("cannot remove {path}")))?;
-            self.add(State::Mended, what, "nobody holds it");
+            self.add(State::Fixed, what, "nobody holds it");
         } else if left.over {
             self.add(
                 State::Wrong,
@@ -413,7 +421,7 @@ impl Visit<'_> {
             let what = format!("{run}: {}", describe(&lost));
             if self.repair && !alive {
                 journal.command(run, &lost, clock::now())?;
-                self.add(State::Mended, what, "git is right, not the journal; the task will be done again");
+                self.add(State::Fixed, what, "git is right, not the journal; the task will be done again");
             } else {
                 self.add(State::Wrong, what, "git is right, not the journal");
             }
@@ -478,5 +486,16 @@ fn describe(command: &piton_core::run::Command) -> String {
             format!("{task} landed as {}, but {reason}", commit.short())
         }
         other => format!("{other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_read_the_words_they_know() {
+        let words = [State::Fine, State::Note, State::Wrong, State::Fixed].map(State::json);
+        assert_eq!(words, ["ok", "note", "wrong", "mended"]);
     }
 }
