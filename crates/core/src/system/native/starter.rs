@@ -96,7 +96,7 @@ prompt = """
 Write NOTES.md: what this project is, how it is built, how it is tested. At most one page.
 """
 files = ["NOTES.md"]       # what it will change, as far as you know
-criteria = ["Somebody new could build the project with it"]
+criteria = ["A newcomer could build the project with it"]
 checks = ["test -s NOTES.md"]   # Piton runs these itself; an agent's word is not enough
 
 [[task]]

@@ -159,7 +159,7 @@ fn forget(found: &mut FoundRun, lesson: &Said, by: &str, as_json: bool) -> Outco
         }
     }
     let file = file.map_or_else(|| "the journal".to_owned(), |file| paths::shown(&file));
-    Err(Failure::new(format!("{file} is written by somebody else all the time"))
+    Err(Failure::new(format!("{file} keeps being changed by another program"))
         .hint("run the same command again"))
 }
 

@@ -44,7 +44,7 @@ const RESEARCH: [Phase; 4] = [
     Phase {
         id: "R4",
         title: "Write the report",
-        criteria: "somebody who read nothing else understands it, and finds the source of every claim",
+        criteria: "a reader who has read nothing else understands it, and finds the source of every claim",
         output: "outputs/report.md",
         limit: MANY,
     },

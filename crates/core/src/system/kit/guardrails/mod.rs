@@ -80,7 +80,7 @@ impl Guardrail {
             ("Learned", &self.learned),
         ];
         for (name, value) in parts {
-            let value = if value.trim().is_empty() { "not told" } else { value };
+            let value = if value.trim().is_empty() { "not specified" } else { value };
             let field = written(name, &line(value), &NAMES);
             text += &format!("- {}\n", field.replacen(":**", "**:", 1).replace('\n', " "));
         }

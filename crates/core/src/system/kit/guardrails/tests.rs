@@ -58,7 +58,7 @@ fn all_three_forms_are_read() {
     insta::assert_snapshot!(read[1].write(), @r"
     ## Slow build
     - **When**: always
-    - **Problem**: not told
+    - **Problem**: not specified
     - **Solution**: build only what changed
     - **Learned**: T2
     ");
@@ -85,8 +85,8 @@ fn what_is_told_elsewhere_is_put_in_and_a_change_is_heard() {
     insta::assert_snapshot!(&file[FORMS.len()..], @r"
 
     ## No new dependencies. ## Not a heading
-    - **When**: not told
-    - **Problem**: not told
+    - **When**: not specified
+    - **Problem**: not specified
     - **Solution**: No new dependencies. ## Not a heading
     - **Learned**: ann, 2026-01-10T10:01:00Z
     ");
