@@ -1,6 +1,6 @@
 //! Questions that nobody answers: what is recommended is taken, or yes; but never what destroys something.
 
-/// Words of what must not be done unasked, whoever recommends it.
+/// Words of what must not be done unasked, even if an agent recommends it.
 const DESTRUCTIVE: [&str; 26] = [
     "force push",
     "force-push",
@@ -37,7 +37,7 @@ pub fn answer(question: &str, said: &str) -> Option<String> {
     let options: Vec<&str> =
         question.lines().chain(said.lines()).map(str::trim).filter(|line| is_recommended(line)).collect();
     let answer = match options.last() {
-        // Somebody may have recommended nothing.
+        // There may be no recommendation.
         Some(option) => Some(chosen(option)).filter(|option| option.contains(char::is_alphanumeric))?,
         None if question.trim_end().ends_with('?') => "yes".to_owned(),
         None => return None,
@@ -55,7 +55,7 @@ pub fn closing_question(said: &str) -> Option<&str> {
     let lines = said.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let mut lines = lines.take(OPTIONS).skip_while(|line| is_option(line));
     let last = lines.next()?.trim_matches(['*', '_', '"', '`']);
-    // A quotation is somebody else's question.
+    // A quotation is not the agent's own question.
     (last.ends_with(['?', '\u{ff1f}']) && !last.starts_with('>')).then_some(last)
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a text that somebody wrote, and where.
+//! What is wrong with a text, and where.
 
 use std::ops::Range;
 

@@ -9,7 +9,7 @@ use crate::terminal::clean_text;
 
 /// The revision without a handshake: each request says for itself that it is of this one.
 const MODERN: &str = "2026-07-28";
-/// Those with `initialize`, the newest first: it is offered to whoever asks for one that we do not speak.
+/// Those with `initialize`, the newest first: it is offered to a client that asks for an unknown one.
 const WITH_HANDSHAKE: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
@@ -62,7 +62,7 @@ pub fn hear(line: &[u8]) -> Heard {
         Err(error) => return Heard::Refused(refusal(&Value::Null, NOT_JSON, &error.to_string())),
     };
     let Some(method) = message.get("method") else {
-        // We ask nothing, so an answer is to somebody else's question.
+        // Piton asks nothing, so an answer is not for it.
         let is_answer = message.contains_key("result") || message.contains_key("error");
         return if is_answer { Heard::Nothing } else { refused("the message has no `method`") };
     };

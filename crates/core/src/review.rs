@@ -81,7 +81,7 @@ pub fn findings(output: &str, ask: &str) -> Option<Vec<Finding>> {
         }
     }
     if failed && found.as_ref().is_none_or(Vec::is_empty) {
-        // Whoever speaks of gaps has found some, also where nobody can say how bad they are.
+        // A review that speaks of gaps has found some, even if it does not say how bad they are.
         let unnamed = || vec!["it says that there are gaps but does not name any"];
         let gaps = if items.is_empty() { unnamed() } else { items };
         let gap = |text: &str| Finding { weight: Weight::Major, text: text.to_owned() };
@@ -107,7 +107,7 @@ fn word(words: &str, ask: &str) -> Option<Word> {
     match said.split([':', '：']).next().unwrap_or_default().trim() {
         "GAPS_FOUND" | "REVIEW_FAIL" => Some(Word::Gaps),
         _ if matches!(said, "APPROVED" | "REVIEW_PASS") => Some(Word::Fine),
-        // What somebody says of another task is nothing about this one.
+        // A finding about another task is not about this one.
         _ => {
             let id = TaskId::new(said.strip_suffix("_VERIFIED")?).ok()?;
             ask.to_lowercase().starts_with(&whether_done(&id).to_lowercase()).then_some(Word::Fine)
@@ -124,7 +124,7 @@ fn item(line: &str) -> Option<&str> {
         None => return None,
     };
     let text = rest.strip_prefix([' ', '\t'])?.trim();
-    // `MAJOR: none` is no gap, nor is a box that is ticked.
+    // `MAJOR: none` is not a gap, nor is a box that is ticked.
     let none = ["CRITICAL", "MAJOR", "MINOR", "[x]", "[X]", "✅"].iter().any(|word| text.starts_with(word));
     (!text.is_empty() && !none).then_some(text)
 }
@@ -153,7 +153,7 @@ pub fn verdict(output: &str, ask: &str) -> Verdict {
     }
 }
 
-/// The findings, worst first, as they are told to whoever mends them.
+/// The findings, worst first, as the agent that fixes them reads them.
 pub fn told(output: &str, ask: &str) -> Option<String> {
     let line = |finding: &Finding| {
         let weight = match finding.weight {
@@ -281,7 +281,7 @@ mod tests {
             matches!(verdict("> - MAJOR: no test"), Verdict::Rejected { .. }),
             "a quoted fault is a fault"
         );
-        // Whoever approves and names a fault has named a fault.
+        // A review that approves and names a fault has named a fault.
         let both = "CRITICAL: it loses data\nAPPROVED\n";
         assert!(matches!(verdict(both), Verdict::Rejected { .. }));
     }

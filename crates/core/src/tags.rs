@@ -1,6 +1,6 @@
 //! Tags in a text that need not be well-formed: XML as people and agents write it, with code in its texts.
 //!
-//! Nothing here builds a tree. Whoever reads knows the names to look for; everything else, such as the `<T>` of a
+//! Nothing here builds a tree. The caller knows the names to look for; everything else, such as the `<T>` of a
 //! signature or a bare `&`, is text.
 
 use std::ops::Range;
@@ -54,7 +54,7 @@ impl<'a> Iterator for Tags<'a> {
                         return Some(tag);
                     }
                 }
-                // It was no tag: another one begins there, or nothing does.
+                // It was not a tag: another one begins there, or nothing does.
                 End::Not(skip) => self.at = start + 1 + skip,
             }
         }

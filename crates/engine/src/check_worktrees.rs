@@ -1,7 +1,7 @@
 //! The worktrees that checks run in. They are Piton's own: no agent that does work ever writes to one. Each holds exactly
 //! the tree that is judged; of earlier checks, ignored files such as build caches stay.
 //!
-//! A run has as many as it has ever needed at once. Whoever needs one locks it, the engine and commands of people alike,
+//! A run has as many as it has ever needed at once. The engine and commands of people lock the one they need,
 //! and whose check outlives its process keeps it too. Nothing in there exists only there.
 
 use std::fs;
@@ -267,7 +267,7 @@ impl Lease {
         self.worktree.note_set_up(mark)
     }
 
-    /// Write down what is about to run in there: whoever comes later knows that it is in use.
+    /// Write down what is about to run in there: later processes see that it is in use.
     pub fn begin(&self, job: &Job) -> Result<(), GitError> {
         self.worktree.note_last(job.dir().as_str())
     }
@@ -317,7 +317,7 @@ pub struct Places<'a> {
 #[derive(Debug)]
 pub struct Beside {
     pub path: Utf8PathBuf,
-    /// An agent's worktree, and not somebody's checkout.
+    /// An agent's worktree, and not a person's checkout.
     pub is_agents: bool,
 }
 

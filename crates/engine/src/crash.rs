@@ -3,7 +3,7 @@
 //! They stand wherever a recovery rule starts: between an effect and the event that records it. The
 //! tests kill the real binary there; without the variables a point costs one atomic load.
 //!
-//! With `PITON_PAUSE=FIFO` the process does not die there: it waits until somebody has opened the FIFO for
+//! With `PITON_PAUSE=FIFO` the process does not die there: it waits until another process has opened the FIFO for
 //! writing and let go of it again. So a test can step in between two steps of a process that lives on.
 //!
 //! With `PITON_CRASH_TRACE=FILE` every pass is a line in that file. Passes are then counted in there, over

@@ -16,8 +16,8 @@ pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
-/// A file that [`displace`] took the place of. Whoever has it open goes on writing into it, so it can be put back as it is.
-/// It goes when this is dropped.
+/// A file that [`displace`] took the place of. A process that has it open goes on writing into it, so it can be put back
+/// as it is. It goes when this is dropped.
 #[derive(Debug)]
 pub struct Displaced {
     pub bytes: Vec<u8>,
@@ -42,13 +42,13 @@ impl Displaced {
     }
 }
 
-/// The same, giving back what it displaced: whoever replaced the file in the instant before has been overwritten,
+/// The same, giving back what it displaced: a process that replaced the file in the instant before has been overwritten,
 /// and is still heard. Others read and write such a file too, so its permissions stay.
 pub fn exchange(path: &Utf8Path, bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
     Ok(displace(path, bytes)?.map(|displaced| displaced.bytes))
 }
 
-/// The same for whoever may want to put it back.
+/// The same for a caller that may put it back.
 pub fn displace(path: &Utf8Path, bytes: &[u8]) -> io::Result<Option<Displaced>> {
     let folder = folder_of(path);
     let temp = synced(folder, bytes)?;
@@ -63,8 +63,8 @@ pub fn displace(path: &Utf8Path, bytes: &[u8]) -> io::Result<Option<Displaced>> 
     Ok(displaced)
 }
 
-/// Replace a file below `root`, with its folders, by `bytes`, and nothing anywhere else: whoever works in there may have
-/// put a link in the way.
+/// Replace a file below `root`, with its folders, by `bytes`, and nothing anywhere else: the agent that works in there
+/// may have put a link in the way.
 pub fn write_below(root: &Utf8Path, path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let mut folder = root.to_owned();
     for part in folder_of(path).components().filter(|part| part.as_str() != ".") {
@@ -87,7 +87,7 @@ pub fn read_plain(path: &Utf8Path) -> io::Result<Vec<u8>> {
     std::fs::read(path)
 }
 
-/// Replace `path` by `bytes` so that whoever is killed leaves either the old file or the new one. A power cut may leave
+/// Replace `path` by `bytes` so that a killed process leaves either the old file or the new one. A power cut may leave
 /// anything: for what is worth nothing after one, and whose readers take what they cannot read for absent.
 pub fn replace(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let mut temp = tempfile::Builder::new().prefix(HALF_WRITTEN).tempfile_in(folder_of(path))?;
@@ -140,7 +140,7 @@ fn swap(temp: tempfile::TempPath, path: &Utf8Path) -> io::Result<Option<Displace
             }
             Err(Errno::NOENT) => match temp.persist_noclobber(path) {
                 Ok(()) => return Ok(None),
-                // Somebody made it in this instant.
+                // Another process made it in this instant.
                 Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
                     return swap(error.path, path);
                 }
@@ -168,7 +168,7 @@ pub fn append(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Remove a folder with all that is in it, if it is the one that is meant. No link is followed, and nothing on another
-/// device is touched: whoever worked in there may have put either in the way.
+/// device is touched: the agent that worked in there may have put either in the way.
 #[cfg(unix)]
 pub fn remove_folder(path: &Utf8Path, is_it: impl FnOnce(u64, u64) -> bool) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, unlinkat};

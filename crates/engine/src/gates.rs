@@ -124,7 +124,7 @@ pub fn stale<'t>(
     Ok(whole.compare(gates, &tree).stale)
 }
 
-/// The plan's own files are no work in any case. These hold its defaults.
+/// The plan's own files are not work in any case. These hold its defaults.
 pub(crate) fn settings_file() -> Vec<RepoPath> {
     RepoPath::new("piton.toml").into_iter().collect()
 }

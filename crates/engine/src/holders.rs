@@ -1,5 +1,5 @@
 //! Holders of the ledger who are not alive. Only a hold that is bound to a process can be seen to be over: a name alone
-//! says nothing about whether somebody is at work.
+//! says nothing about whether its owner is at work.
 
 use std::fs;
 
@@ -58,7 +58,7 @@ pub fn release_gone(journal: &mut Journal, run: &RunId) -> Result<Vec<Recorded>,
         let command = Command::HolderGone { task: task.id, fence: task.fence, process };
         match journal.command(run, &command, clock::now()) {
             Ok(events) => released.extend(events),
-            // Somebody else was faster, or the task has gone on.
+            // Another process was faster, or the task has gone on.
             Err(CommandError::Refused(_)) => {}
             Err(CommandError::Journal(error)) => return Err(error),
         }

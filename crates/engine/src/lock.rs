@@ -13,7 +13,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Take the lock, or `None` if somebody holds it.
+    /// Take the lock, or `None` if another process holds it.
     pub fn try_take(path: &Utf8Path) -> io::Result<Option<Lock>> {
         let file = open(path)?;
         match file.try_lock() {
@@ -23,15 +23,15 @@ impl Lock {
         }
     }
 
-    /// Take the lock, waiting for whoever holds it.
+    /// Take the lock, waiting for its holder.
     pub fn take(path: &Utf8Path) -> io::Result<Lock> {
         let file = open(path)?;
         file.lock()?;
         Ok(Lock { file, path: path.to_owned() })
     }
 
-    /// Whether somebody holds the lock at `path`. Creates nothing; for the instant of asking others see it
-    /// held as well, so whoever wants it must be patient.
+    /// Whether a process holds the lock at `path`. Creates nothing; for the instant of asking others see it
+    /// held as well, so a caller may have to wait.
     pub fn is_held(path: &Utf8Path) -> bool {
         File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
@@ -40,7 +40,8 @@ impl Lock {
         &self.path
     }
 
-    /// The same lock under a second handle. A child that inherits it (as its standard output, say) keeps the lock alive when this process dies, so nobody overtakes that child.
+    /// The same lock under a second handle. A child that inherits it (as its standard output, say) keeps the lock alive
+    /// when this process dies, so nobody overtakes that child.
     pub fn share(&self) -> io::Result<File> {
         self.file.try_clone()
     }

@@ -91,7 +91,7 @@ impl Project {
         Ok(self.store.get())
     }
 
-    /// The same for whoever needs one: where there is none, a store is made.
+    /// The same for a caller that needs one: where there is none, a store is made.
     pub fn repo_or_new_store(&self) -> Result<&Repo, GitError> {
         if let Some(store) = self.repo_or_store()? {
             return Ok(store);
@@ -115,11 +115,11 @@ impl Project {
         Project::new(root, home, from, OnceLock::from(None))
     }
 
-    /// Whoever holds this is the run's one engine; `None` if another one works on the run.
+    /// The holder of this lock is the run's one engine; `None` if another one works on the run.
     pub fn engine_lock(&self, run: &RunId) -> io::Result<Option<Lock>> {
         disk::private_folder(&self.home)?;
         let path = self.engine_lock_path(run);
-        // Somebody may just be looking, and git commands of an engine that died hold its lock to their end.
+        // Another process may just be looking, and git commands of an engine that died hold its lock to their end.
         let patience = Instant::now() + PATIENCE;
         loop {
             match Lock::try_take(&path)? {
@@ -135,13 +135,13 @@ impl Project {
         Lock::take(&self.home.join("locks/begin.lock"))
     }
 
-    /// Held by whoever changes a plan and its run together, from the plan's files to the journal.
+    /// Held while a plan and its run are changed together, from the plan's files to the journal.
     pub fn plan_lock(&self, plan: &Utf8Path) -> io::Result<Lock> {
         disk::private_folder(&self.home)?;
         Lock::take(&self.plan_lock_path(plan))
     }
 
-    /// The same, or `None` if somebody changes the plan at this moment.
+    /// The same, or `None` if another process changes the plan at this moment.
     pub fn try_plan_lock(&self, plan: &Utf8Path) -> io::Result<Option<Lock>> {
         Lock::try_take(&self.plan_lock_path(plan))
     }
@@ -222,8 +222,8 @@ impl Project {
         path.exists() || RunId::new(by).is_ok_and(|by| self.engine_lives(&by)) || is_registered()
     }
 
-    /// All records of a run are one file under many names: to make a file takes a busy file system much longer than to name one
-    /// once more.
+    /// All records of a run are one file under many names: to make a file takes a busy file system much longer than to
+    /// name one once more.
     fn claim_worktree(&self, path: &Utf8Path, run: &RunId) -> io::Result<()> {
         let (folder, record) = (self.home.join("worktrees"), self.owner_record(path));
         let first = folder.join(format!("{run}.run"));

@@ -12,7 +12,7 @@ use crate::project::Project;
 /// Where they are, in the project.
 pub const FOLDER: &str = ".piton/prompts";
 
-/// A prompt that is longer than this is no template of one.
+/// A longer file is not a template of a prompt.
 const LONGEST: u64 = 64 * 1024;
 
 #[derive(Debug, thiserror::Error)]

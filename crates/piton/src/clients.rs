@@ -37,7 +37,7 @@ pub(crate) fn logged_out(agents: &[&Agent]) -> Outcome<Vec<Option<&'static str>>
     Ok(logins)
 }
 
-/// Places for clients, gone with all they hold at the end. Whoever interrupts Piton meanwhile ends the clients as well:
+/// Places for clients, gone with all they hold at the end. Interrupting Piton meanwhile ends the clients as well:
 /// they are out of a terminal's reach.
 pub(crate) struct Tries {
     pub folders: Vec<Utf8PathBuf>,

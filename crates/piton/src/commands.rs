@@ -1,5 +1,5 @@
-//! Commands of Piton that it names to people. Each can be typed as it stands: it says which run it is about where several could
-//! be meant, and which plan.
+//! Commands of Piton that it names to people. Each can be typed as it stands: it says which run it is about where several
+//! could be context, and which plan.
 
 use std::sync::OnceLock;
 
@@ -18,7 +18,7 @@ pub(crate) fn command_line() -> Command {
     COMMAND_LINE.get().map(|make| make()).unwrap_or_default()
 }
 
-/// What the commands are about.
+/// The run that commands in hints are about.
 #[derive(Debug)]
 struct Context {
     /// `None` if there is no other run that a command could mean.

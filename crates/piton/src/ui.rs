@@ -16,7 +16,7 @@ pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const BUSY: Style = AnsiColor::Cyan.on_default();
 
-/// A closed pipe means that nobody reads any more, which is no error of ours.
+/// A closed pipe means that nobody reads any more, which is not an error.
 pub(crate) fn answer(text: impl AsRef<str>) {
     let _ = anstream::stdout().write_all(text.as_ref().as_bytes());
 }

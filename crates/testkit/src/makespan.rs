@@ -3,7 +3,7 @@
 //! Time is simulated; every decision is [`run::next`]'s. The world is one in which nothing fails: preparing,
 //! capturing and checking take no time, agents take the durations of the plan, which the scheduler does not
 //! know, and landings go one after the other and take [`LANDING`] each. No schedule beats the longest chain of
-//! agents nor the work divided by the slots; landings come on top, and are no part of that bound.
+//! agents nor the work divided by the slots; landings come on top, and are not part of that bound.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};

@@ -71,9 +71,9 @@ pub struct Commit {
     pub hash: String,
     pub subject: String,
     pub attempt: u32,
-    /// It mends what an earlier try did.
+    /// It fixes what an earlier try did.
     pub is_fix: bool,
-    /// What it mends.
+    /// What it fixes.
     pub fixed: String,
     pub at: Option<Timestamp>,
 }
@@ -121,7 +121,7 @@ pub struct Answered {
 /// Who tells what was seen and nobody said.
 pub const BY_GIT: &str = "git";
 
-/// What somebody told about their work.
+/// What a person or an agent reported about their work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkReport {
     /// None: the engine's agent.

@@ -31,10 +31,10 @@ pub use passes::{Pass, PassFound};
 
 /// Characters of the end of a check's output, as much as the files have always shown.
 pub const DETAILS: usize = 1000;
-/// Characters of anything somebody wrote: several screens, beyond which nobody reads in a state file.
+/// Characters of any text from outside: several screens, which is more than people read in a state file.
 pub const TEXT: usize = 4000;
 /// Characters of a journal's entry. They are written again where the file is gone, so they are kept as they are, but
-/// for what is no entry any more.
+/// for what is not an entry any more.
 pub const LONGEST_ENTRY: usize = 64_000;
 /// Entries in a list. A task has at most 100 attempts; what comes more often is noise, and its newest part matters.
 pub const ENTRIES: usize = 200;
@@ -46,7 +46,7 @@ pub struct Chronicle {
     pub seq: u64,
     pub updated_at: Timestamp,
     pub created_at: Timestamp,
-    /// When an engine first began, or somebody first worked on a task.
+    /// When an engine first started, or a task was first worked on by hand.
     pub started_at: Option<Timestamp>,
     /// The session that began last, with what it was asked to do.
     pub session: Option<Session>,
@@ -364,7 +364,7 @@ impl Story {
 
     fn check(&mut self, results: &[CheckResult]) {
         let passed = |result: &CheckResult| (result.command.clone(), result.verdict == Verdict::Pass);
-        // What was only noticed is no check of the plan's.
+        // What was only noticed is not a check of the plan's.
         let judged = results.iter().filter(|result| !matches!(result.verdict, Verdict::Noticed { .. }));
         self.checked = judged.map(passed).collect();
         // There is work to be judged, so the agent did not run out of time.
@@ -381,7 +381,7 @@ impl Story {
     fn fail(&mut self, class: Class, reason: &str, feedback: &str, next: &Next, at: Timestamp) {
         self.release();
         let open = std::mem::take(&mut self.open);
-        // A stop is no failure.
+        // A stop is not a failure.
         if class != Class::Stopped {
             let failure = Failure {
                 attempt: self.attempt,
@@ -395,7 +395,7 @@ impl Story {
             };
             add(&mut self.failures, failure);
         }
-        // Only what an agent can mend is told to the next; only a code failure spends the number.
+        // Only what an agent can fix is told to the next; only a code failure spends the number.
         let attempt = self.attempt + u32::from(class == Class::Code);
         let mut say =
             |text: &str| add(&mut self.feedback, Feedback { attempt, text: cut(text.trim_end(), TEXT) });
@@ -450,7 +450,8 @@ impl Story {
         }
     }
 
-    /// Errors as somebody wrote them down, in their order. A failure that came of one of them is the same, told with less.
+    /// Errors as a state file lists them, in their order. A failure with the message of one of them is that
+    /// error with fewer details.
     fn write_down(&mut self, errors: &[ImportedError]) {
         for error in errors {
             let attempt = if error.attempt == 0 { self.attempt.max(1) } else { error.attempt };
@@ -522,7 +523,7 @@ impl Story {
         }
     }
 
-    /// Somebody tells about it without saying that it is done or failed: advice is for the next attempt.
+    /// A report that calls it neither done nor failed: advice is for the next attempt.
     fn remark(&mut self, by: &str, report: &Report, at: Timestamp) {
         let advice = std::mem::take(&mut self.open.feedback);
         self.hear(Some(by), report, at);

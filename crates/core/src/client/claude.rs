@@ -108,7 +108,7 @@ impl Client for Claude {
         }
         launch.add_args(agent);
         launch.usual_env = QUIET.to_vec();
-        // Whoever has set that knows better.
+        // A person who has set it wants it so.
         launch.usual_env.extend(Some(RETRIES).filter(|(name, _)| !start.machine.inherits(name)));
         // An agent that another agent started does not belong to that conversation.
         launch.env_remove = &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];

@@ -44,7 +44,7 @@ const USUAL: &str = if cfg!(target_os = "macos") {
 };
 const SETTINGS: &str = "gemini.json";
 
-/// A limit that nobody keeps is not passed over: somebody relies on it.
+/// A limit that nothing enforces is an error: people rely on it.
 const NO_TURNS: &str = "`max_turns` has no effect here: gemini takes settings from outside of its home only if root owns \
                         them and all folders above and nobody else may write to them, and Piton adds to the settings of \
                         the machine only if they hold no secret";
@@ -148,8 +148,8 @@ impl Client for Gemini {
     }
 }
 
-/// The settings of the machine with Piton's among them: there is no other place but the person's own files. `None` if
-/// there are some that cannot be read, or added to, or that hold a secret: it stays where it is.
+/// The machine's settings file with Piton's settings added. The only other files that gemini reads are the person's own.
+/// `None` if the file cannot be read or added to, or holds a secret: Piton copies no secrets.
 fn settings(start: &Start<'_>) -> Option<String> {
     let theirs = match start.machine.read(start.machine.variable(MACHINE).as_deref().unwrap_or(USUAL)) {
         Ok(theirs) => String::from_utf8(theirs).ok()?,

@@ -121,7 +121,7 @@ pub(super) fn told_wait(words: &str, before: &[&str]) -> Option<Span> {
     }
 }
 
-/// When somebody looks again who was told to wait. Not at once: the client has waited in vain already.
+/// When to try again after a client was told to wait. Not at once: the client has waited in vain already.
 pub(super) fn after(now: Timestamp, wait: Span) -> Timestamp {
     now.plus(wait.max(Span::minutes(1)))
 }

@@ -56,7 +56,7 @@ pub enum Fault {
     Busy,
     /// The provider's servers: overloaded, broken, not to be reached.
     Down,
-    /// Networks, somebody who stopped it: run again.
+    /// The network, or a person who stopped it: run it again.
     Outside,
     /// Credentials, payment: its provider lets no agent in until a person sees to it.
     Refused,

@@ -53,7 +53,7 @@ pub struct History {
     owners: HashMap<Place, BTreeSet<TaskId>>,
     /// Merges by which runs of ours landed something, on the target's own line.
     landings: HashSet<Place>,
-    /// Commits on that line without a word of ours that name a task by a trailer alone: somebody squashed its work.
+    /// Commits on that line without a word of ours that name a task by a trailer alone: its work was squashed.
     squashed: HashSet<Place>,
     /// Commits that came in with one of them.
     brought: HashMap<Place, Place>,
@@ -140,13 +140,13 @@ impl History {
         while let Some(place) = tip {
             line.push(place);
             let parent = self.commits[place].parent.clone();
-            // Each is older than the one before: a history is no circle, whatever was written into it.
+            // Each is older than the one before: a history is not a circle, whatever was written into it.
             tip = parent.and_then(|parent| self.find(parent.as_str())).filter(|parent| *parent > place);
         }
         self.landings = line.iter().copied().filter(|place| self.commits[*place].lands().is_some()).collect();
         let on_line: HashSet<Place> = line.iter().copied().collect();
         let mut brought: HashMap<Place, Place> = HashMap::new();
-        // The oldest first: what it brought in came with no later one. A merge of somebody else's is no landing.
+        // The oldest first: what it brought in came with no later one. A merge that Piton did not make is not a landing.
         let mut known: HashSet<Place> = HashSet::new();
         for by in line.into_iter().rev() {
             let is_landing = self.landings.contains(&by);
@@ -213,7 +213,7 @@ impl History {
         places.iter().copied().filter(titled).filter(own).collect()
     }
 
-    /// Somebody says, or it was found, that a commit is a task's work.
+    /// A report or a search says that a commit is a task's work.
     pub fn give(&mut self, place: Place, task: &TaskId) {
         self.owners.entry(place).or_default().insert(task.clone());
     }
@@ -285,7 +285,7 @@ impl History {
     }
 }
 
-/// A commit's name as somebody recorded it, in the form in which names are compared.
+/// A recorded commit hash, in the form in which hashes are compared.
 pub fn name_of(hash: &str) -> String {
     hash.trim().to_ascii_lowercase()
 }

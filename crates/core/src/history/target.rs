@@ -1,4 +1,4 @@
-//! A target branch, and what it has of work that was recorded elsewhere: somebody may have rebased or squashed it.
+//! A target branch, and what it has of work that was recorded elsewhere: it may have been rebased or squashed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use crate::plan::{Digest, Oid, TaskId};
 #[derive(Clone, Debug)]
 pub struct Target {
     pub history: History,
-    /// Commits that exist but are not part of the target, by the names that somebody recorded for them.
+    /// Commits that exist but are not part of the target, by the names that were recorded for them.
     pub elsewhere: BTreeMap<String, Oid>,
     /// The same commits, as far as they were compared with the target.
     pub lost: BTreeMap<Oid, Lost>,
@@ -53,7 +53,7 @@ pub struct Change {
     pub is_taken_back: bool,
 }
 
-/// A history that the target has as one commit: somebody squashed a branch with many tasks.
+/// A history that the target has as one commit: a branch with many tasks was squashed.
 #[derive(Clone, Debug)]
 pub struct Whole {
     pub of: Oid,

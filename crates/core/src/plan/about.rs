@@ -18,7 +18,7 @@ pub struct About {
     pub clarified_requirements_path: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub analysis_report_path: String,
-    /// What whoever began called the session; empty: it is called by when it began.
+    /// The name that the session was started with; empty: it is named after its start.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub session_id: String,
     /// In the order of the list, with those that only tasks name.
@@ -28,7 +28,7 @@ pub struct About {
     pub tasks: BTreeMap<TaskId, AboutTask>,
 }
 
-/// What somebody wants, and what tasks are for.
+/// A user story, which tasks are for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Story {
     /// `US-001`, or a word such as `ALL`.

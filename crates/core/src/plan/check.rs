@@ -95,7 +95,7 @@ impl Argv {
     pub fn parse(line: &str) -> Argv {
         const OPERATORS: &[char] =
             &['|', '&', ';', '<', '>', '$', '`', '(', ')', '*', '?', '~', '#', '\n', '{', '['];
-        // Words that are no programs, but the shell's own.
+        // Words that are not programs, but the shell's own.
         const WORDS: [&str; 12] =
             ["!", ".", "cd", "command", "eval", "exit", "export", "for", "if", "set", "type", "while"];
         let first = line.split_whitespace().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What holds agents back, and what of their work somebody should look at.
+//! What holds agents back, and which of their changes a person should look at.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,7 @@ const ALWAYS: [&str; 28] = [
     "**/.rspec",
 ];
 
-/// The files that somebody should know of when they change.
+/// The files whose changes are reported.
 #[derive(Debug)]
 pub struct Protected(GlobSet);
 

@@ -19,7 +19,7 @@ pub struct Iterative {
     /// What it is about; several where one is done after the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub domains: Vec<Domain>,
-    /// What somebody wants to have at the end.
+    /// The result that is wanted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub outcome: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -34,7 +34,7 @@ pub struct Iterative {
 pub const SHELVES: [&str; 6] = ["sources", "outputs", "analysis", "drafts", "data", "planning"];
 
 impl Iterative {
-    /// Where to look for what is made that is no code: the folders for it of the plan's own, which is at `place` in the
+    /// Where to look for what is made that is not code: the folders for it of the plan's own, which is at `place` in the
     /// project if it lies there, and whatever the units name.
     pub fn makes(&self, place: Option<&str>) -> Vec<RepoPath> {
         if self.mode == Mode::Development {

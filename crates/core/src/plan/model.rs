@@ -43,8 +43,9 @@ impl Plan {
         Digest::of(&(&self.groups, &tasks, &landing))
     }
 
-    /// A task of this plan, or of an earlier version of it, as far as the plan's author wrote it. A gate of another system is
-    /// nothing that the author wrote, nor is what says whose words these are. Older journals have neither, and the same hash.
+    /// A task of this plan, or of an earlier version of it, as far as the plan's author wrote it. A gate of another
+    /// system is nothing that the author wrote, nor is what says whose words these are. Older journals have neither, and
+    /// the same hash.
     pub(crate) fn as_authored<'s>(&self, spec: &'s TaskSpec) -> Cow<'s, TaskSpec> {
         let says_gates = self.settings.policy().as_written;
         let spec = as_written(spec);
@@ -111,7 +112,7 @@ pub struct TaskSpec {
     pub gate: bool,
     /// Wall-clock limit of one try.
     pub timeout: Span,
-    /// Longest time without output: none (0) where somebody said so, and as its client has it where nobody said.
+    /// Longest time without output. 0: no limit. `None`: the client's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silence: Option<Span>,
     /// What it makes for others.
@@ -247,7 +248,8 @@ impl Settings {
 }
 
 impl Settings {
-    /// Whether each task waits for all before it, whatever it depends on. Journals of earlier versions do not say it of issues.
+    /// Whether each task waits for all before it, whatever it depends on. Journals of earlier versions do not say it of
+    /// issues.
     pub fn is_sequence(&self) -> bool {
         self.in_sequence || self.policy().in_sequence
     }

@@ -39,7 +39,7 @@ pub struct Failure {
     pub is_answered: bool,
 }
 
-/// Another task, for somebody who has to fit in with it.
+/// Another task that the work has to fit together with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Other {
     pub id: TaskId,

@@ -23,12 +23,12 @@ use crate::terminal::clean_text;
 const LONGEST_ADVICE: usize = 8 * 1024;
 /// And so is feedback: with more than this nobody begins at the right end.
 const LONGEST_FEEDBACK: usize = 16 * 1024;
-/// Of a diff, whoever writes feedback sees the beginning; all of it is in the worktree.
+/// The agent that writes feedback sees the beginning of a diff; all of it is in the worktree.
 const LONGEST_DIFF: usize = 32 * 1024;
 /// Rules beyond this are not heeded any more; the newest stay.
 const LONGEST_GUARDRAILS: usize = 4 * 1024;
 
-/// What somebody says about a task to whoever works on it next, or about everything.
+/// What a person or an agent noted for the next agent, about one task or about all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
     pub by: String,
@@ -213,7 +213,7 @@ pub fn feedback_writer(agent: &str) -> String {
     format!("{agent}{WRITER}")
 }
 
-/// Whether somebody of this name wrote feedback. It is about one failure and no other.
+/// Whether a note of this author is feedback. Feedback is about one failure only.
 pub fn is_feedback_writer(name: &str) -> bool {
     name.ends_with(WRITER)
 }
@@ -265,7 +265,7 @@ fn task(spec: &TaskSpec, landing_checks: &[Check]) -> Value {
     }
 }
 
-/// Whether somebody can run it in a shell.
+/// Whether it can be run in a shell.
 pub fn is_command(check: &Check) -> bool {
     matches!(check.run, Argv::Words(_) | Argv::Shell(_))
 }

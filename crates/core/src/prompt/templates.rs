@@ -12,8 +12,8 @@ use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, context};
 
 use crate::diagnostic::{Diagnostic, nearest};
 
-/// Ours, by name. `worker` is the whole, of which `task`, `mend` and `answers` are parts. Whoever takes over after a failure gets
-/// the words of the template with their name as their role.
+/// Ours, by name. `worker` is the whole, of which `task`, `fix` and `answers` are parts. An agent that takes over after a
+/// failure gets the template of its name as its role.
 const OURS: [(&str, &str); 10] = [
     ("worker", include_str!("worker.md")),
     ("task", include_str!("task.md")),

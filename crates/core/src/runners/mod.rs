@@ -112,7 +112,7 @@ fn add(sum: &mut Option<Tests>, tests: Tests) {
 }
 
 impl Tests {
-    /// With `number` more of what the runners call so. What they call otherwise is no test that ran or was left out.
+    /// With `number` more of what the runners call so. What they call otherwise is not a test that ran or was left out.
     fn with(mut self, what: &str, number: u64) -> Tests {
         let of = match what {
             "pass" | "passed" | "xpassed" => &mut self.passed,

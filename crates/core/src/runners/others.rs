@@ -31,7 +31,7 @@ struct Gradle {
     empty: u32,
     /// Test tasks that ran, now or earlier.
     ran: u32,
-    /// Somebody asked for a build, of which tests are only a part.
+    /// The command was a build, of which tests are only a part.
     is_build: bool,
 }
 

@@ -9,7 +9,7 @@ pub(crate) enum Kind {
     Own,
     /// An item of a list, or text that is indented below something: an enumeration, not a word of its own.
     Inner,
-    /// Code, a quote, a diff or a comment: somebody else's words.
+    /// Code, a quote, a diff or a comment: not the agent's own words.
     Shown,
 }
 

@@ -26,14 +26,14 @@ pub enum Signal {
     Limit(Timestamp),
     /// The agent's provider does not let it in.
     Refused(String),
-    /// Whoever verifies the unit finds it done.
+    /// The verifier of the unit finds it done.
     Verified,
     GapsFound,
     ReviewPass,
     ReviewFail,
     TestsPass,
     TestsFail(String),
-    /// What was found is mended, and is to be looked at again.
+    /// What was found is fixed, and is to be looked at again.
     Fixed,
     /// A person is needed.
     Escalate(String),

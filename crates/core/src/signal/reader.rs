@@ -25,10 +25,10 @@ pub struct Output<'a> {
 /// Where in an output a signal is looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// In the last line that is not blank: whoever says nothing is judged by the exit status.
+    /// In the last line that is not blank: an agent that says nothing is judged by its exit status.
     #[default]
     LastLine,
-    /// In all of it, the last one counts: whoever says nothing has not finished.
+    /// In all of it, the last one counts: an agent that says nothing has not finished.
     Message,
 }
 
@@ -56,7 +56,7 @@ impl Heard {
     }
 }
 
-/// The agent's signal for this task. Whoever says both that it is done and that it is blocked has failed.
+/// The agent's signal for this task. An agent that says both done and blocked has failed.
 pub fn heard(output: Output<'_>, task: &TaskId, now: Timestamp) -> Heard {
     let mut heard = Heard::default();
     let (mut done, mut blocked) = (false, None);
@@ -230,7 +230,7 @@ fn found(output: Output<'_>) -> Vec<Found> {
     found
 }
 
-/// What looks like a signal among other words. Only told of at the end, where somebody may have meant it.
+/// What looks like a signal among other words. Only reported at the end, where it may have been meant as one.
 fn among(line: &str, place: Place) -> Option<Found> {
     let inner = &line[find_tag(line, "<signal>").filter(|_| place == Place::Last)? + "<signal>".len()..];
     let (body, _) = up_to_close(inner)?;
@@ -358,7 +358,7 @@ fn strip_tag<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     text.get(..tag.len()).filter(|start| start.eq_ignore_ascii_case(tag)).map(|_| &text[tag.len()..])
 }
 
-/// As it was before somebody made HTML of it.
+/// With HTML entities decoded.
 fn unescaped(line: &str) -> String {
     if !line.contains("&lt;") { line.to_owned() } else { line.replace("&lt;", "<").replace("&gt;", ">") }
 }

@@ -1,4 +1,4 @@
-//! A task that somebody adds to a plan by command: what they ask for, whatever the plan's system.
+//! A task that is added to a plan by command, whatever the plan's system.
 
 use crate::diagnostic::nearest;
 use crate::plan::{AboutTask, Argv, GroupId, Plan, RepoPath, TaskId, TaskSpec};

@@ -1,4 +1,4 @@
-//! What somebody wants who changed a state file, in words that are the same for every system, and the commands that it
+//! What an edit of a state file asks for, in terms that are the same for every system, and the commands that it
 //! comes to. Which change means what, each system's room says.
 
 use std::fmt;
@@ -20,9 +20,9 @@ pub struct Edit {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// Somebody works on it now.
+    /// It is worked on now.
     Start,
-    /// It was given up, and is to be tried once more; at once if somebody works on it already.
+    /// It was abandoned, and is to be retried. `start`: it is worked on already.
     Retry {
         start: bool,
     },
@@ -56,7 +56,7 @@ pub enum What {
     Report {
         report: Report,
     },
-    /// Errors as somebody wrote them down. They end no attempt by themselves.
+    /// Errors that were added to the file. They do not end an attempt by themselves.
     Errors {
         errors: Vec<ImportedError>,
     },
@@ -94,9 +94,9 @@ impl What {
     }
 }
 
-/// The commands that an edit of this file comes to. A claim of done comes to none yet: whoever asks runs the checks first and
-/// reports with their results. So does an update of the context whose commit has to be looked up, and a task that is to be
-/// added: it is written into the plan, and the run extended by what is read there.
+/// The commands that an edit of this file comes to. A claim of done comes to none yet: whoever asks runs the checks first
+/// and reports with their results. So does an update of the context whose commit has to be looked up, and a task that is
+/// to be added: it is written into the plan, and the run extended by what is read there.
 pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {
     let by = by.to_owned();
     let note = |note: Note| vec![Command::Note { by: by.clone(), note }];
@@ -188,7 +188,7 @@ impl fmt::Display for Edit {
     }
 }
 
-/// An error as somebody wrote it down, in an object or as text.
+/// An error as a file has it, an object or text.
 pub(super) fn past_error(entry: &Value) -> ImportedError {
     let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
     let at = entry["timestamp"].as_str().map(str::trim);

@@ -71,18 +71,18 @@ impl Form {
         }
     }
 
-    /// The file in the plan's folder by which something is made there that is no code.
+    /// The file in the plan's folder by which something is made there that is not code.
     pub fn made_by(&self) -> Option<&'static str> {
         let knowledge = self.brief().filter(|brief| brief.mode == Mode::Knowledge);
         knowledge.map(|_| iterative::plan::LISTS[1])
     }
 
-    /// What each task makes, where that is no code.
+    /// What each task makes, where that is not code.
     pub fn made(&self) -> Option<Vec<(TaskId, Vec<RepoPath>)>> {
         self.brief().filter(|brief| brief.mode == Mode::Knowledge).map(Iterative::outputs)
     }
 
-    /// Whether a task is one that somebody wrote into the plan, not one that Piton puts at its end.
+    /// Whether a task is in the plan's files, and not one that Piton adds at the end.
     pub fn lists(&self, task: &TaskId) -> bool {
         match self {
             Form::Native | Form::Execute | Form::Added(_) => true,

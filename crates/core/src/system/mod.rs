@@ -1,6 +1,6 @@
 //! The systems whose plans Piton reads and whose state files it keeps. Each is one room and one row of [`SYSTEMS`].
 //!
-//! A row is a value that implements [`System`]. Whoever needs something of a system asks its row, and whoever only needs to
+//! A row is a value that implements [`System`]. Code that needs something of a system asks its row; code that only needs to
 //! know how its runs are to be treated asks for the [`Policy`]. `kit` is what several rooms share. The rooms do not know
 //! each other.
 
@@ -177,7 +177,7 @@ pub trait System: Sync {
         None
     }
 
-    /// What somebody wants who changed a state file from `shown` to `found`.
+    /// What an edit of a state file from `shown` to `found` asks for.
     fn edits(&self, _shown: &Value, _found: &Value) -> Vec<Edit> {
         Vec::new()
     }
@@ -241,7 +241,7 @@ pub trait System: Sync {
         None
     }
 
-    /// What its log says about what somebody reports.
+    /// What its log says about a report.
     fn log_entry(&self, _: &Account<'_>) -> Option<String> {
         None
     }

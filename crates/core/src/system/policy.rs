@@ -13,7 +13,7 @@ pub struct Policy {
     pub keeps_description: bool,
     /// How often a reviewer rejects a task before a person is asked. None: as often as there are attempts.
     pub max_rejections: Option<u32>,
-    /// Groups are made of the tasks: they shift as the plan grows, and that is no difference.
+    /// Groups are made of the tasks: they shift as the plan grows, and that is not a change.
     pub shifting_groups: bool,
     /// The review at the end waits for every task there is, and looks again when one is added.
     pub review_of_all: bool,
@@ -23,7 +23,7 @@ pub struct Policy {
     pub asks_for_report: bool,
     /// The next prompt tells what failed. Elsewhere an agent is pointed to files, and told nothing else.
     pub tells_failures: bool,
-    /// What Piton rejects of somebody's edits is entered in the system's own log.
+    /// Edits that Piton rejects are entered in the system's own log.
     pub logs_rejections: bool,
     /// Whether the project's own checks count for its tasks.
     pub detects: Detects,
@@ -35,7 +35,7 @@ pub struct Policy {
     pub adopts_worktrees: bool,
     /// What another program left is judged by what the branch holds that work lands on.
     pub judged_by_target: bool,
-    /// A task that somebody writes into the state file is added to the plan.
+    /// A task that is written into the state file is added to the plan.
     pub state_adds_tasks: bool,
     /// How many words name a new plan.
     pub name_words: usize,
@@ -124,7 +124,7 @@ pub struct Archive {
     pub is_dated: bool,
     /// Only a plan whose tasks are all satisfied is finished. Elsewhere one that was given up is over, too.
     pub needs_success: bool,
-    /// What the state file says last: only whoever puts the plan away knows it.
+    /// What the state file says last: it is only known when the plan is archived.
     pub last_word: Option<LastWord>,
     /// A plan may also be removed.
     pub is_removable: bool,

@@ -37,7 +37,7 @@ pub type FindsChecks = fn(&[TaskSpec]) -> Vec<Check>;
 /// How a system concludes a run that ended for this reason.
 pub type Concludes = fn(&State, &Chronicle, &StopReason) -> Option<Conclusion>;
 
-/// What somebody says about a task that they worked on.
+/// What a report says about a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportedAs {
     Done,

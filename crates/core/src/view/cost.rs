@@ -1,4 +1,4 @@
-//! What tries have used, sorted by whatever somebody wants to know it by.
+//! What tries have used, by run, day, task, attempt, agent or model.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ impl Costs {
         total
     }
 
-    /// By what somebody wants to know it by, in the order of the names; attempts are `TASK NUMBER`.
+    /// Summed up by the given key, in the order of the names; attempts are `TASK NUMBER`.
     pub fn by(&self, by: By) -> BTreeMap<String, Cost> {
         let mut rows: BTreeMap<String, Cost> = BTreeMap::new();
         for one in &self.tries {

@@ -304,7 +304,7 @@ fn failed(class: Class, reason: &str, next: &Next) -> (Tone, String) {
     }
 }
 
-/// Who stands in for whom, if somebody does.
+/// Which agent stands in for which, if one does.
 fn for_another(agent: &str, meant: Option<&str>) -> String {
     meant.map(|meant| format!(" by {agent}, in place of {meant}")).unwrap_or_default()
 }
@@ -317,7 +317,7 @@ fn one_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// What somebody should know of although it holds nothing up.
+/// What a person should know although it holds nothing up.
 fn noticed(result: &CheckResult) -> Option<String> {
     match &result.verdict {
         Verdict::Noticed { reason } => Some(format!("{}: {reason}", result.name)),

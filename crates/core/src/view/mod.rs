@@ -27,7 +27,8 @@ pub fn bar(done: u32, total: u32) -> String {
     format!("{}{}", "█".repeat(filled), "░".repeat(20 - filled))
 }
 
-/// `after 2 attempts`. A task may also end before it has spent one: somebody gave it up, or it turned out to be impossible.
+/// `after 2 attempts`. A task may also end before it has spent one: a person abandoned it, or it turned out to be
+/// impossible.
 pub fn after_attempts(spent: u32) -> String {
     match spent {
         0 => "before any attempt was spent".to_owned(),

@@ -1,4 +1,4 @@
-//! What somebody who begins to work on a run has to know of it, in as much room as they have.
+//! What a newcomer to a run has to know, within a given size.
 
 use std::collections::BTreeMap;
 use std::fmt;

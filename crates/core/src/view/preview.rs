@@ -1,5 +1,5 @@
-//! Lines of a preview, with how each part is shown. What is shown may come from a plan and hold anything: whoever prints
-//! it removes control characters.
+//! Lines of a preview, with how each part is shown. What is shown may come from a plan and hold anything: the caller that
+//! prints it removes control characters.
 
 /// Longer lists are cut, and say so.
 pub const MOST: usize = 60;

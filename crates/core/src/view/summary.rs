@@ -38,7 +38,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// `engine_lives`: somebody holds the run's lock.
+    /// `engine_lives`: an engine holds the run's lock.
     pub fn of(run: &Run, counts: &Counts, engine_lives: bool) -> RunStatus {
         if engine_lives {
             return run

@@ -41,7 +41,7 @@ pub struct Setting {
 /// What the state does not hold, so that the caller looks it up.
 #[expect(missing_debug_implementations, reason = "closures have nothing to show")]
 pub struct Sources<'a> {
-    /// Somebody holds the run's lock.
+    /// An engine holds the run's lock.
     pub engine_lives: bool,
     /// Why a task failed, by the place in the journal.
     pub reason: &'a dyn Fn(u64) -> Option<String>,

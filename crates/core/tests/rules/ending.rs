@@ -173,7 +173,7 @@ fn who_asks_and_changes_nothing_is_told_to_decide_and_at_last_a_person_is_asked(
       piton unblock a
       piton skip a
     ");
-    // A question after work is no reason to stop: the checks decide.
+    // A question after work is not a reason to stop: the checks decide.
     let may = TaskSpec { may_change_nothing: true, ..spec("a", &[]) };
     assert_eq!(stopped_with(may, asks("Anything else?")).task("a").decided, Status::Verifying);
 }

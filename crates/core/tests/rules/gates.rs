@@ -272,7 +272,7 @@ fn a_gate_that_agents_judge_is_judged_again_when_all_else_is_done() {
     assert_eq!(starts(&bench), ["r"]);
 }
 
-/// Whoever was to judge did not: that is nothing the work could mend.
+/// Whoever was to judge did not: that is nothing the work could fix.
 #[test]
 fn a_reviewer_without_a_verdict_costs_its_task_no_attempt() {
     let mut bench = Bench::running(vec![reviewed(spec("a", &[]))]);

@@ -85,7 +85,7 @@ fn what_is_lost_again_has_an_attempt_left() {
     assert_eq!((bench.task("a").attempt, bench.task("a").budget), (2, 2));
 }
 
-/// Red together with another, brought up to it, and then nothing was mended: the other still has a say.
+/// Red together with another, brought up to it, and then nothing was fixed: the other still has a say.
 #[test]
 fn work_that_is_brought_up_keeps_its_judges() {
     let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);

@@ -32,7 +32,7 @@ pub struct Heard {
     until: Option<Timestamp>,
     /// The model that it is a limit of, where it is of one alone.
     limited: Option<String>,
-    /// When it ended, however much later somebody listens: what it said of times was said before that.
+    /// When it ended. The output may be read much later: times in it are from before this.
     pub(crate) ended_at: Timestamp,
     has_stream: bool,
     /// What the client did not let its agent do.
@@ -74,7 +74,7 @@ impl Heard {
 }
 
 impl Heard {
-    /// Its last words. Whoever said that it is done, or ended otherwise, waits for nothing.
+    /// Its last words. An agent that said that it is done, or ended otherwise, waits for nothing.
     pub(crate) fn closing(&self, end: &AgentEnd, has_reported: bool) -> Closing {
         let denied = || self.denied.clone().map(|denied| Asks::Permission { denied });
         let question = || {
@@ -98,7 +98,7 @@ impl Heard {
         heard(self.output(Reach::LastLine), task, self.ended_at).signal.filter(|signal| self.may_say(signal))
     }
 
-    /// Its words, for whoever looks for a signal in them.
+    /// Its words, in which signals are searched.
     pub(crate) fn output(&self, reach: Reach) -> Output<'_> {
         Output { text: &self.said, cut: self.is_cut, prompt: &self.asked, reach }
     }

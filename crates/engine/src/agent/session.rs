@@ -85,7 +85,7 @@ fn interrupted(job: &Job, wanted: &Session) -> Option<Session> {
     let jobs = job.dir().parent()?.read_dir_utf8().ok()?;
     let earlier = jobs.flatten().filter_map(|entry| Some((number(entry.path())?, entry.into_path())));
     let earlier = earlier.filter(|((earlier, _), _)| *earlier < fence);
-    // One that never began is no try.
+    // One that never began is not a try.
     let was_tried = |dir: &Utf8Path| Job::at(dir).started_at_ms().is_some();
     let ((_, last_pass), last) = earlier.filter(|(_, dir)| was_tried(dir)).max()?;
     let (session, last) = (read(&last.join(FILE))?, Job::at(last));
@@ -103,8 +103,8 @@ fn interrupted(job: &Job, wanted: &Session) -> Option<Session> {
     if counts_on {
         before.extend(story.used.into_iter().flatten());
     }
-    // What was booked for it, reported or estimated, is in the figure that such a client counts on; unless it was killed, for
-    // then it could not write that figure down.
+    // What was booked for it, reported or estimated, is in the figure that such a client counts on; unless it was killed,
+    // for then it could not write that figure down.
     let counted = counts_on && !matches!(outcome.ended, Ended::Died | Ended::Signalled { .. });
     for (model, usage) in story.since.into_iter().chain(story.unreported).filter(|_| counted) {
         let sum = before.entry(model).or_default();
@@ -177,7 +177,7 @@ mod tests {
             disk::write(&first.dir().join("output.log"), format!("{stream}\n").as_bytes()).expect("a file");
             let outcome = r#"{"ended":{"kind":"signalled","signal":9},"started_at_ms":0,"ended_at_ms":1}"#;
             disk::write(&first.dir().join("outcome.json"), outcome.as_bytes()).expect("a file");
-            // What never began is no try.
+            // What never began is not a try.
             disk::private_folder(&here.join("2.agent0")).expect("a new folder");
             let (_, next) = session(3);
             assert!(next.is_resumed(), "{name}");

@@ -54,7 +54,7 @@ pub(crate) fn as_begun(job: &Job, agent: Option<&Agent>) -> Option<Agent> {
     }
 }
 
-/// The file of the prompt: as it was written, or with words for somebody who was interrupted before it.
+/// The file of the prompt: as it was written, or with a note for an agent that was interrupted.
 pub(crate) fn prompt_of(session: Option<&Session>, written: &Utf8Path) -> io::Result<Utf8PathBuf> {
     if !session.is_some_and(Session::is_resumed) {
         return Ok(written.to_owned());

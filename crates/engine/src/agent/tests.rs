@@ -18,7 +18,8 @@ fn client(name: &str) -> Adapter {
 
 const MACHINE: &str = "{\"security\": {}}";
 
-/// The command line and the environment of one start where the machine has these settings, with the folder of the test as `[HERE]`.
+/// The command line and the environment of one start where the machine has these settings, with the folder of the test as
+/// `[HERE]`.
 fn started(agent: &Agent, tools: Option<Tools<'_>>, fenced: bool, machine: &str) -> String {
     let temp = tempfile::tempdir().expect("a temporary folder");
     let here = Utf8PathBuf::from_path_buf(temp.path().to_owned()).expect("UTF-8");
@@ -40,7 +41,7 @@ fn started(agent: &Agent, tools: Option<Tools<'_>>, fenced: bool, machine: &str)
     let mut lines = vec![format!("== {}, fenced: {fenced}", agent.adapter.name())];
     lines.extend(job.argv);
     let told: BTreeMap<String, String> = job.env.into_iter().chain(job.secrets).collect();
-    // What the test itself has set is no news.
+    // What the test itself has set is not news.
     let is_told =
         |name: &String, value: &String| name != "PITON_PROMPT" && agent.env.get(name) != Some(value);
     let told = told.iter().filter(|(name, value)| is_told(name, value));

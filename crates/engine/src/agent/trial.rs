@@ -57,7 +57,7 @@ pub fn stop(folder: &Utf8Path) {
 /// What one question came to.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Why it is no answer.
+    /// Why it is not an answer.
     pub wrong: Option<String>,
     /// What that means for its provider.
     pub end: Option<AgentEnd>,

@@ -1,4 +1,4 @@
-//! What can be seen of work that somebody calls done: commits since the task began, files that differ, work that is not
+//! What can be seen of work that is called done: commits since the task began, files that differ, work that is not
 //! committed. The rules of the core decide what it is worth.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +39,7 @@ struct Landing {
     worktree: Utf8PathBuf,
 }
 
-/// Where things stand as somebody begins a task.
+/// Where things stand as a task is begun.
 pub fn mark(project: &Project, run: &Run, spec: &TaskSpec) -> Result<Mark, GitError> {
     let at = clock::now();
     if let Some(repo) = commits_in(project, run)? {
@@ -73,7 +73,7 @@ fn uncommitted_on(
     Ok(files.into_iter().filter(|file| is_work(project, run, file)))
 }
 
-/// What can be seen of a task that is called done. `report` is what whoever says so tells about it.
+/// What can be seen of a task that is called done. `report` is what came with the claim.
 pub fn look(
     project: &Project,
     run: &Run,
@@ -160,7 +160,7 @@ impl Looked {
         }
         crash::point("claims.landed");
         if let Ok(Some(worktree)) = Worktree::open(repo, &landing.worktree) {
-            // What is not part of it, such as a list with boxes that somebody ticked, is kept.
+            // What is not part of it, such as a list with ticked boxes, is kept.
             let rescue =
                 Rescue::at(&format!("{}/claims", run.id), "Left in the worktree beside claimed work");
             let clean = worktree.rescue(&rescue).is_ok();

@@ -1,4 +1,5 @@
-//! Claims: somebody says that a task is done. `evidence` sees what work there is, and the task's checks run where it is.
+//! Claims: a person or a program says that a task is done. `evidence` sees what work there is, and the task's checks run
+//! where it is.
 //!
 //! The tasks of an issue land on a branch of their own, and each begins at its tip. So what counts is that branch. For
 //! other plans, the project's own checkout counts.

@@ -1,5 +1,5 @@
 //! The files beside the state file: a journal that only grows, a list whose boxes are ticked. They name no position of
-//! the journal, so what counts is what they hold: what is known is no news, and what is missing is put in.
+//! the journal, so what counts is what they hold: what is known is not news, and what is missing is put in.
 
 use std::collections::BTreeSet;
 
@@ -64,8 +64,8 @@ impl Mirror {
                 self.remember_ticks(&name, settled.ticks, is_list);
                 return Ok(false);
             }
-            // Somebody wrote in this very moment: theirs is put back, and changed in turn. It is the same file again, so
-            // that whoever is still writing it writes on in it.
+            // The file was written in this very moment: that version is put back, and changed in turn. It is the same
+            // file again, so that a process that is still writing it writes on in it.
             if let Some(theirs) = displaced {
                 let older = theirs.bytes.clone();
                 let between = theirs.put_back(&path).map_err(FilesError::io(&path))?;
@@ -78,7 +78,7 @@ impl Mirror {
         Ok(false)
     }
 
-    /// A process that died between exchanging such a file and putting back what it displaced left somebody's text:
+    /// A process that died between exchanging such a file and putting back what it displaced left that text:
     /// it is kept. Our own, or what is there anyway, is not.
     pub(super) fn keep_displaced(&self, left: &[u8]) -> Result<(), FilesError> {
         for companion in self.companions() {

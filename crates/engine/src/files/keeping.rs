@@ -18,7 +18,7 @@ use crate::project::Project;
 /// How long changes are gathered before they are written, and how soon an edit is heard.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Writes a task into the plan of a run and takes it up; see [`Aide::add`]. Plans are read by whoever starts us.
+/// Writes a task into the plan of a run and takes it up; see [`Aide::add`]. The caller reads plans.
 pub type TakeUp = fn(&Project, &mut Journal, &RunId, &Addition) -> Result<(), String>;
 
 /// Keeps a state file until it is told to stop.
@@ -94,7 +94,7 @@ impl Keeping {
                 }
                 match ask {
                     None => {}
-                    // Whoever asked may be gone.
+                    // The caller may be gone.
                     Some(Ask::Settle(answer)) => drop(answer.send(!mirror.claimed.is_empty())),
                     Some(Ask::End) => return,
                 }
@@ -104,7 +104,7 @@ impl Keeping {
         Ok(Some(Keeping { asks, thread }))
     }
 
-    /// For whoever needs the files as they should be by now: comes back when they are.
+    /// Wait until the files are as they should be by now.
     pub fn settles(&self) -> impl Fn() + Send + Sync + 'static {
         let asks = self.asks.clone();
         move || {
@@ -116,7 +116,7 @@ impl Keeping {
         }
     }
 
-    /// For whoever would end while a task is held by one of the files: whether a claim in them may still be undecided.
+    /// Whether a claim in one of the files may still be undecided: an engine does not end before that.
     /// Never waits; asked once more, it knows.
     pub fn undecided(&self) -> impl FnMut() -> bool + 'static {
         let asks = self.asks.clone();

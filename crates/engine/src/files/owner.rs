@@ -45,7 +45,7 @@ impl Mirror {
         })
     }
 
-    /// The same for a run that is worked on from now on. Whoever had the file before is heard a last time.
+    /// The same for a run that is worked on from now on. Edits for the run that had the file before are applied a last time.
     pub fn taken(
         project: &Project,
         journal: &mut Journal,

@@ -1,5 +1,5 @@
-//! What the files of a run showed when Piton last wrote them. A box that somebody has unticked, and an older version that
-//! somebody has put back, differ by this from files that Piton has yet to bring up to date.
+//! What the files of a run showed when Piton last wrote them. A box that was unticked, and an older version that
+//! was put back, differ by this from files that Piton has yet to bring up to date.
 //!
 //! Written after the files: a process that dies in between knows too little, and accuses nobody.
 

@@ -1,4 +1,4 @@
-//! The lock of the shell recipes: a file that is there while somebody writes, made with `touch`, removed with `rm`.
+//! The lock of the shell recipes: a file that is there while a script writes, made with `touch`, removed with `rm`.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{clock, disk};
 
-/// Whoever holds it for longer than this is gone: a script writes a file in milliseconds.
+/// A holder of more than this is dead: a script writes a file in milliseconds.
 pub(super) const STALE: Duration = Duration::from_secs(30);
 /// How the text of our own begins; a script leaves it empty.
 const OURS: &str = "piton ";
@@ -21,7 +21,7 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    /// Take it, unless somebody holds it who may still be at work.
+    /// Take it, unless a script holds it that may still be at work.
     pub(super) fn try_take(path: &Utf8Path) -> io::Result<Option<Touched>> {
         let mark = format!("{OURS}{} {}\n", std::process::id(), uuid::Uuid::now_v7().simple());
         // Whole at once: an empty one that we left behind would be taken for a script's.
@@ -30,7 +30,7 @@ impl Touched {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             Err(_) => {}
         }
-        // Whoever asks holds a lock that dies with its process; one of ours that is here has been left.
+        // The caller holds a lock that dies with its process, so a file of ours in here was left behind.
         if is_stale(path) || is_ours(path) {
             match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -62,7 +62,7 @@ pub(super) fn is_stale(path: &Utf8Path) -> bool {
 
 impl Drop for Touched {
     fn drop(&mut self) {
-        // If somebody thought it stale, the one that is there now is theirs.
+        // If a script took it for stale, the one that is there now is not ours.
         if fs::read_to_string(&self.path).is_ok_and(|text| text == self.mark) {
             let _ = fs::remove_file(&self.path);
         }

@@ -1,5 +1,5 @@
 //! Every reader of what git prints, as a function of bytes: the fuzzer's way in. Nothing else needs it, for
-//! whoever asks git gets values.
+//! callers get values.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;

@@ -110,7 +110,7 @@ impl Worktree {
     }
 
     /// Conflicts that leave no markers: one side deleted the file, or it is binary. That the file looks
-    /// whole proves nothing; only `git add` or its absence shows that somebody decided.
+    /// whole proves nothing; only `git add` or its absence shows that it was resolved.
     fn undecided(&self, view: &View, status: &Status) -> Result<Vec<String>, GitError> {
         if status.unmerged.is_empty() {
             return Ok(Vec::new());
@@ -172,7 +172,7 @@ fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(BINARY_WINDOW).any(|byte| *byte == 0)
 }
 
-/// A beginning, a middle and an end, in that order: a heading underlined with `=======` is no conflict.
+/// A beginning, a middle and an end, in that order: a heading underlined with `=======` is not a conflict.
 pub(super) fn has_markers(bytes: &[u8]) -> bool {
     let mut wanted = [&b"<<<<<<<"[..], b"=======", b">>>>>>>"].into_iter();
     let mut next = wanted.next();

@@ -48,7 +48,7 @@ impl Repo {
         Ok(read_changes(&call.bytes()?))
     }
 
-    /// Whether somebody put other commits in the place of what `old` has and `tip` has not, each with the same change: by
+    /// Whether the commits that `old` has and `tip` has not were replaced by others, each with the same change: by
     /// a rebase, or by amending a message.
     pub fn is_rewritten(&self, old: &Oid, tip: &Oid) -> Result<bool, GitError> {
         let both = format!("{old}...{tip}");

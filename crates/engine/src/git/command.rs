@@ -147,7 +147,7 @@ impl Git {
     }
 
     /// Every child holds `guard` open as the standard stream that it does not need: a git that outlives a
-    /// killed engine keeps the lock, and whoever takes it next has waited for that git.
+    /// killed engine keeps the lock, and the next holder has waited for that git.
     pub fn guarded_by(&self, guard: Arc<Lock>) -> Git {
         Git { guard: Some(guard), ..self.clone() }
     }
@@ -467,7 +467,7 @@ struct Writers {
 #[derive(Debug, Default)]
 struct Busy {
     writing: usize,
-    /// Somebody waits until none is left, or has got there.
+    /// A thread waits until none is left, or has got there.
     pausing: usize,
     paused: bool,
 }

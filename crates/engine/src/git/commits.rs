@@ -7,7 +7,7 @@ use super::command::{lossy, oid};
 use super::error::GitError;
 use super::repo::Repo;
 
-/// Commits that are looked at. Whoever makes more of them for one task can name them.
+/// Commits that are looked at. An agent that makes more of them for one task can name them.
 const MOST: &str = "--max-count=200";
 
 impl Repo {

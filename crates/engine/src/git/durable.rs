@@ -40,7 +40,7 @@ impl Repo {
         if vanished.is_empty() {
             return Ok(());
         }
-        // Somebody's `git gc` has packed them meanwhile. Where they are now is synced, and they have to be there.
+        // A `git gc` has packed them meanwhile. Where they are now is synced, and they have to be there.
         self.sync_all()?;
         for oid in objects.into_iter().filter(|oid| vanished.contains(&file(oid))) {
             if !self.has_object(oid)? {

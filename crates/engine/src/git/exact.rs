@@ -1,5 +1,5 @@
 //! Worktrees in which nobody but checks works. Each is brought to exactly one commit, and compared with it, by an index
-//! and settings that only this room writes: what somebody tells git elsewhere about a file has no say here.
+//! and settings that only this room writes: what git is told about a file elsewhere does not count here.
 
 use std::fs::{self, File};
 
@@ -105,7 +105,7 @@ impl ExactWorktree {
         remove_if_there(&Utf8PathBuf::from(format!("{}.lock", self.index())))?;
         let view = worktree.view()?;
         self.call(&view, ["reset", "--quiet", "--hard", commit.as_str()]).run()?;
-        // Twice: also other repositories, which somebody made for a test.
+        // Twice: also other repositories, which a test may have made.
         let clean = self.call(&view, ["clean", "--quiet", "-d", "--force", "--force"]);
         match ignored {
             Ignored::Stay => clean.run()?,

@@ -11,7 +11,7 @@ use super::index::{Entry, TempIndex};
 use super::repo::Repo;
 
 impl Repo {
-    /// What a commit has at `path`. A link or a folder is no file.
+    /// What a commit has at `path`. A link or a folder is not a file.
     pub fn file_at(&self, commit: &Oid, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         match self.entry_at(commit, path)? {
             Some(entry) => self.git().call(["cat-file", "blob", entry.oid.as_str()]).bytes().map(Some),

@@ -2,7 +2,7 @@
 //!
 //! `git merge` would move whatever branch is checked out by the time it looks. So each step is one of our own: the
 //! files are written by a two-tree `read-tree` into an index of ours, while we hold the lock of the checkout's own;
-//! the ref is moved by compare-and-swap under its name. Somebody who switches branches needs that lock too. One whose
+//! the ref is moved by compare-and-swap under its name. A person who switches branches needs that lock too. One whose
 //! switch was past it and had not yet written HEAD is noticed afterwards, and gets the files of their branch back.
 
 use std::fs::{self, File};
@@ -66,12 +66,12 @@ fn mark(branch: &str) -> Result<String, GitError> {
 /// it says that the files may not be whole.
 struct IndexLock {
     path: Utf8PathBuf,
-    /// Open as long as it is held: so others see that somebody has it.
+    /// Open as long as it is held: so other processes see that it is taken.
     _file: File,
 }
 
 impl IndexLock {
-    /// `None`: somebody else has it.
+    /// `None`: another process has it.
     fn take(git_dir: &Utf8Path, mark: &str) -> Result<Option<IndexLock>, GitError> {
         let path = git_dir.join("index.lock");
         let mut file = match File::create_new(&path) {
@@ -103,7 +103,7 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// `None`: the branch is no longer checked out there, or no longer at `old`, or somebody is at work there.
+    /// `None`: the branch is no longer checked out there, or no longer at `old`, or a git process is at work there.
     pub(super) fn move_checkout(&self, checkout: &Utf8Path) -> Result<Option<Moved>, GitError> {
         let git = self.repo.git().at(checkout);
         let git_dir = repo::git_dir_of(&git)?;
@@ -177,7 +177,7 @@ impl Step<'_> {
         if written.code != Some(0) {
             // The files were all at `old` a moment ago: what is at the candidate's version now was written by this git.
             concerned.undo()?;
-            // Somebody may have changed one of them in between.
+            // A person may have changed one of them in between.
             let files = concerned.judge(true, CutOff::No)?.theirs;
             return Ok(Some(Moved::Waits(if files.is_empty() {
                 let said = written.stderr.trim_end();
@@ -190,7 +190,7 @@ impl Step<'_> {
         }
         crash::point("landing.files");
         if !self.is_there(git, git_dir)? {
-            // Somebody was in the middle of a switch. Their index is as they left it.
+            // A person was in the middle of a switch. Their index is as they left it.
             let back = write(self.candidate, self.old)?;
             return if back.code == Some(0) { Ok(None) } else { Err(back.failed()) };
         }

@@ -1,7 +1,7 @@
 //! A checkout that a landing may have left halfway: which files are ours to put back, which are a person's.
 //!
 //! The rule: what equals the candidate's version exists in the candidate, so nothing is lost by putting it
-//! back to the old one and doing the checkout again. Everything else belongs to whoever wrote it.
+//! back to the old one and doing the checkout again. Everything else is left as it is.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -121,7 +121,7 @@ impl<'a> Concerned<'a> {
     }
 
     /// What stands where a new file needs a folder, or the other way round, and is in neither version. Git would take
-    /// it away where it is ignored, and ignored files are somebody's too.
+    /// it away where it is ignored, and ignored files are the person's too.
     fn obstacles(&self) -> Vec<String> {
         let goes = |path: &Path| {
             self.paths.get(path.as_os_str()).is_some_and(|(old, new)| old.is_some() && new.is_none())
@@ -183,7 +183,7 @@ impl<'a> Concerned<'a> {
         Ok(())
     }
 
-    /// Somebody switched branches while the files were written: those that the branch they are on has as `old` does
+    /// A person switched branches while the files were written: those that the branch they are on has as `old` does
     /// are put back, in an index that nobody else changes now.
     pub(super) fn give_back(&self) -> Result<(), GitError> {
         let mut judged = self.judge(true, CutOff::No)?;

@@ -73,7 +73,7 @@ fn path_of(folder: &TempDir) -> Result<Utf8PathBuf, GitError> {
 }
 
 impl Repo {
-    /// The same repository for whoever only looks: nothing is written in it, or in Piton's folder. The objects that a look
+    /// The same repository, read-only: nothing is written in it, or in Piton's folder. The objects that a look
     /// makes, such as the tree of a checkout, are temporary files, and go with what this gives.
     pub fn for_looking(&self) -> Result<Repo, GitError> {
         let scratch = Scratch::temporary()?;
@@ -217,7 +217,7 @@ impl TempIndex {
         if self.path.exists() { self.keep(git_dir).map_err(GitError::io(git_dir)) } else { Ok(()) }
     }
 
-    /// What the checkout has at `paths`, whatever the index says about them. A folder is no file.
+    /// What the checkout has at `paths`, whatever the index says about them. A folder is not a file.
     pub(super) fn refresh(&self, top: &Utf8Path, paths: &[OsString]) -> Result<Vec<Entry>, GitError> {
         let is_folder = |path: &&OsString| {
             fs::symlink_metadata(top.as_std_path().join(path)).is_ok_and(|meta| meta.is_dir())

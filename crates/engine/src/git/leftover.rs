@@ -182,7 +182,7 @@ impl Repo {
             for file in BEGINNING {
                 remove_if_there(&entry.join(file))?;
             }
-            // Somebody may have filled it by now.
+            // Another process may have filled it by now.
             let _ = fs::remove_dir(&entry);
         }
         // As git does after the last one.
@@ -269,7 +269,7 @@ fn is_in_use(lock: &Path, places: &[Utf8PathBuf]) -> bool {
                     return true;
                 }
             }
-            // Somebody else's process; or one that has ended, which holds nothing.
+            // Another user's process; or one that has ended, which holds nothing.
             Err(_) if is_git && is_running(&process) => return true,
             Err(_) => {}
         }

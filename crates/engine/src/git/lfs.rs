@@ -27,8 +27,8 @@ impl Repo {
     }
 }
 
-/// Let an attempt find the files of a repository that keeps them elsewhere. It is made at `new` and will be at `own`. Git-lfs
-/// looks beside the object folders of alternates, and only there. Returns such an object folder, which is empty.
+/// Let an attempt find the files of a repository that keeps them elsewhere. It is made at `new` and will be at `own`.
+/// Git-lfs looks beside the object folders of alternates, and only there. Returns such an object folder, which is empty.
 pub(super) fn lend(repo: &Repo, new: &Utf8Path, own: &Utf8Path) -> Result<Option<Utf8PathBuf>, GitError> {
     let storage = repo.lfs_storage()?;
     if storage == repo.common_dir().join(USUAL) {
@@ -72,7 +72,7 @@ pub(super) fn bring_over(own: &Utf8Path, repo: &Repo) -> Result<(), GitError> {
     Ok(())
 }
 
-/// A copy, never a link: whoever has another name for the file could change it later.
+/// A copy, never a link: a process with another name for the file could change it later.
 fn copy(from: &Utf8Path, folder: &Utf8Path, name: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let (mut from, mut hash) = (File::open(from)?, Sha256::new());

@@ -226,7 +226,7 @@ pub(super) fn read_messages<'a>(mut rest: impl Iterator<Item = &'a [u8]>) -> (Ve
         let paths: Vec<String> = rest.by_ref().take(count).map(lossy).collect();
         let (kind, text) =
             (rest.next().map(lossy).unwrap_or_default(), rest.next().map(lossy).unwrap_or_default());
-        // "Auto-merging" is noise for whoever must resolve this.
+        // "Auto-merging" is noise for the agent that must resolve this.
         if kind.starts_with("CONFLICT") {
             named.extend(paths);
             messages.push_str(&text);

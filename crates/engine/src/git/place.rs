@@ -1,7 +1,7 @@
 //! The folder of a worktree: the very one that was made, and nothing else.
 //!
 //! An agent without a fence can move its folder away and put a link, another folder or a mount in its place. What is
-//! there then belongs to somebody else: it is neither captured nor removed.
+//! there then is not Piton's: it is neither captured nor removed.
 
 use std::fs::{self, Metadata};
 use std::io;

@@ -114,8 +114,8 @@ impl Worktree {
         let included: String =
             included.iter().map(|file| format!("\tpath = {}\n", quoted(file.as_str()))).collect();
         let version = u8::from(!extensions.is_empty());
-        // What says how a repository is kept counts only in this very file, the rest wherever it stands last. Large files that
-        // an attempt adds are its own until it is over.
+        // What says how a repository is kept counts only in this very file, the rest wherever it stands last. Large files
+        // that an attempt adds are its own until it is over.
         Ok(format!(
             "[core]\n\trepositoryFormatVersion = {version}\n[extensions]\n{extensions}[include]\n{included}[core]\n\tbare = false\n[lfs]\n\tstorage = lfs\n"
         ))
@@ -227,7 +227,7 @@ impl<'a> Attempt<'a> {
         let place = entry.join("index");
         match (is_new, index.is_some()) {
             (true, true) => {
-                // Not in its place: somebody's git may be reading it.
+                // Not in its place: a git process may be reading it.
                 let near = entry.join("index.piton");
                 copy_with_age(&self.own.join("index"), &near)?;
                 fs::rename(&near, &place).map_err(GitError::io(place))?;
@@ -330,7 +330,7 @@ impl<'a> Attempt<'a> {
             }
         }
         crash::point("rejoin.objects");
-        // By the names that their content has, and not by those that somebody gave them.
+        // By the names that their content has, and not by those of their files.
         let call = self.call(Side::Repository, ["rev-list", "--objects", "--quiet", "--stdin"]);
         Ok(call.fed_by(list).answer()?.code == Some(0))
     }
@@ -435,7 +435,7 @@ pub(crate) fn private_dir(common: &Utf8Path, place: &Utf8Path) -> Option<Utf8Pat
     (entry.parent() == Some(&common.join("worktrees")) && belongs_to(&entry, place)).then_some(own)
 }
 
-/// Whether an entry says that it is this worktree's. Whoever works in a worktree can write its `.git`, but not what the
+/// Whether an entry says that it is this worktree's. An agent can write the `.git` of its worktree, but not what the
 /// entry of another one says.
 fn belongs_to(entry: &Utf8Path, top: &Utf8Path) -> bool {
     let Ok(back) = fs::read_to_string(entry.join("gitdir")) else { return false };
@@ -481,7 +481,7 @@ fn clear(entry: &Utf8Path, halves: &[&str]) -> Result<(), GitError> {
 }
 
 /// Leave nothing in an object folder but files that can be objects, and say whether there is one. What else git keeps
-/// there is derived from them, or leads elsewhere, and somebody else wrote it.
+/// there is derived from them, or leads elsewhere, and the agent may have written it.
 fn keep_objects(objects: &Utf8Path) -> Result<bool, GitError> {
     if !objects.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         return Ok(false);

@@ -132,7 +132,7 @@ impl Repo {
 
     /// The same repository, every git command of which holds `guard`.
     pub fn guarded_by(&self, guard: Arc<Lock>) -> Repo {
-        // Whoever writes refs for it holds the same guard.
+        // The process that writes refs for it holds the same guard.
         Repo { git: self.git.guarded_by(guard), scribe: Arc::default(), ..self.clone() }
     }
 
@@ -142,7 +142,7 @@ impl Repo {
     }
 
     pub(super) fn looking_with(&self, git: Git, scratch: Scratch) -> Repo {
-        // Whoever answers questions has to see the objects that a look makes.
+        // The git that answers questions has to see the objects that a look makes.
         let known = Arc::new(Known::new(Oracle::new(&git, &self.common)));
         Repo { git, known, scratch: Some(Arc::new(scratch)), ..self.clone() }
     }

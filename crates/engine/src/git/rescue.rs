@@ -29,7 +29,7 @@ pub struct Rescue {
     pub kept: Vec<String>,
     /// The pin that keeps what is committed there, as a rule: asked first.
     pub pin: Option<String>,
-    /// Whether commits count that only the records of a worktree name: somebody worked there.
+    /// Whether commits count that only the records of a worktree name: work was done there.
     pub reflogs: bool,
 }
 
@@ -85,7 +85,7 @@ impl Worktree {
         }
         let view = self.view()?;
         let index = view.index();
-        // An index with conflicts is no tree; their files have it all, with markers.
+        // An index with conflicts is not a tree; their files have it all, with markers.
         let staged = if status.unmerged.is_empty() { Some(index.write_tree()?) } else { None };
         index.add_all(&status)?;
         let tree = index.write_tree()?;

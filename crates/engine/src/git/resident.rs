@@ -22,7 +22,7 @@ struct Resident {
 
 impl Resident {
     fn start(git: &Git, common: &Utf8Path, args: &[&str]) -> Result<Resident, GitError> {
-        // It stands somewhere else: whoever looks for a git at work in the repository must not find this one.
+        // It stands somewhere else: a search for git processes at work in the repository must not find this one.
         let git = git.at(common.ancestors().last().unwrap_or(common));
         let (child, input, output) = git.call(args).global(format!("--git-dir={common}")).converse()?;
         Ok(Resident { child, input: Some(input), output: BufReader::new(output) })

@@ -1,6 +1,6 @@
 //! The store: a repository of Piton's own, for a project that has none. Trees tell what changed, and refs keep what was
 //! there before each attempt. It lies in Piton's folder, and its work-tree is the project. People's tools do not see it,
-//! and a `.git` that somebody makes later is another repository.
+//! and a `.git` that is made later is another repository.
 
 use std::fs;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ fn make(home: &Utf8Path, place: &Utf8Path, lock: Arc<Lock>) -> Result<(), GitErr
         .and_then(|()| fs::write(info.join("exclude"), exclude))
         .and_then(|()| fs::write(info.join("attributes"), AS_IT_IS));
     written.map_err(GitError::io(info))?;
-    // Should somebody make a repository of the project, this folder is none of its business.
+    // If the project becomes a repository later, this folder stays out of it.
     fs::write(home.join(".gitignore"), "*\n").map_err(GitError::io(home))?;
     let nothing = git.call(["mktree"]).oid()?;
     let mut first = git.call(["commit-tree", nothing.as_str(), "-m", "Nothing yet"]);

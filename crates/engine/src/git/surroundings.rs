@@ -1,4 +1,4 @@
-//! What is around the folder of a worktree: somebody else's repository, or a checkout that should not see it.
+//! What is around the folder of a worktree: another repository, or a checkout that should not see it.
 
 use std::fs;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use super::error::GitError;
 use super::repo::{self, Repo};
 use super::worktree::is_empty;
 
-/// The git of the repository around a path, if there is one. Somebody else's is refused.
+/// The git of the repository around a path, if there is one. Another repository than ours is rejected.
 pub(super) fn repository_around(repo: &Repo, path: &Utf8Path) -> Result<Option<Git>, GitError> {
     let Some(around) = path.ancestors().skip(1).find(|folder| folder.is_dir()) else { return Ok(None) };
     let git = repo.git().at(around);
@@ -25,7 +25,7 @@ pub(super) fn repository_around(repo: &Repo, path: &Utf8Path) -> Result<Option<G
     Ok(Some(git))
 }
 
-/// Refuse a path inside somebody else's repository; hide one inside our own project from its status.
+/// Reject a path inside another repository; hide one inside our own project from its status.
 pub(super) fn check_surroundings(repo: &Repo, path: &Utf8Path) -> Result<(), GitError> {
     let Some(parent) = path.parent() else { return Ok(()) };
     if repo.is_fit(parent) {

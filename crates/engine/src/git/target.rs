@@ -1,6 +1,6 @@
 //! Moving the target: the one step of a landing that others can see.
 //!
-//! Whoever moves a target holds its lease; git itself holds it too while it works, so a killed engine's git is
+//! A process that moves a target holds its lease; git itself holds it too while it works, so a killed engine's git is
 //! waited for. A target that is checked out moves with its files: see `forward`.
 
 use std::fmt;
@@ -34,7 +34,7 @@ pub struct LandingLease {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moved {
     Done,
-    /// Somebody else moved it, or (`None`) deleted it: the merge must be built again.
+    /// It was moved, or (`None`) deleted: the merge must be built again.
     TargetMoved {
         now: Option<Oid>,
     },
@@ -76,7 +76,7 @@ pub enum Wait {
 pub enum LandedState {
     Landed,
     AtOld,
-    /// Somebody committed on top of the old tip.
+    /// There is a new commit on top of the old tip.
     MovedForward {
         tip: Oid,
     },
@@ -94,7 +94,7 @@ impl LandingLease {
         Ok(LandingLease::of(repo, branch, lock))
     }
 
-    /// The lease, unless somebody is landing there.
+    /// The lease, unless another process is landing there.
     pub fn try_take(repo: &Repo, branch: &str) -> Result<Option<LandingLease>, GitError> {
         let path = lease_path(repo, branch)?;
         let lock = Lock::try_take(&path).map_err(GitError::io(path))?;
@@ -172,7 +172,7 @@ impl Repo {
                 [] => break repo.move_ref(lease, old, candidate, recovering)?,
                 [holder] => {
                     let step = Step { repo: &repo, lease, old, candidate, recovering };
-                    // Otherwise somebody switched or moved the branch meanwhile: look again.
+                    // Otherwise the branch was switched or moved meanwhile: look again.
                     if let Some(moved) = step.move_checkout(&holder.path)? {
                         break moved;
                     }
@@ -192,7 +192,7 @@ impl Repo {
 
     /// After a crash, with the target at `candidate`: clear away what the git that moved it left in the
     /// checkout, younger than `since`, and write the files again that a power cut took. Says what is in the way. After
-    /// it the move is on the disk, whoever made it and however far its maker got.
+    /// it the move is on the disk, whichever process made it and however far it got.
     pub fn settle_target(
         &self,
         lease: &LandingLease,
@@ -293,7 +293,7 @@ impl Repo {
     /// A lock that holds our candidate was left by a git of ours that died: nobody else knows the id, and
     /// with the lease in hand that git is gone. An empty one may be ours as well, since git makes the file
     /// before it writes the id: it goes if it is younger than the intent and no living git can have made it.
-    /// Any other lock is somebody's.
+    /// Any other lock is not ours.
     pub(super) fn clear_ref_lock(
         &self,
         lease: &LandingLease,

@@ -1,7 +1,7 @@
-//! How Piton looks at a worktree that somebody else works in: by a git directory of its own.
+//! How Piton looks at a worktree that an agent works in: by a git directory of its own.
 //!
-//! Whoever works in a worktree can write to the worktree's git directory. Settings there (`config.worktree`) name programs,
-//! `commondir` names another repository, and a link in the place of a file that git writes leads to somebody else's file.
+//! An agent can write to its worktree's git directory. Settings there (`config.worktree`) name programs,
+//! `commondir` names another repository, and a link in the place of a file that git writes leads to another file.
 //! So no git of Piton's is pointed there. Each look has a folder of its own for a git directory, with a copy of HEAD and of
 //! the index. Settings, refs and objects are those of the repository. What has to change in the worktree's git directory
 //! is put there afterwards, file by file, and no link is followed.
@@ -178,7 +178,7 @@ pub(super) struct Inside {
 
 impl Repo {
     /// How to look at the checkout that `path` is in. Of the repository's checkouts only the one that Piton was started in
-    /// is looked at as git would; in all others somebody else may work.
+    /// is looked at as git would; in all others an agent may work.
     pub(super) fn inside(&self, path: &Utf8Path) -> Result<Inside, GitError> {
         let whole = repo::real(path)?;
         if !self.is_own()

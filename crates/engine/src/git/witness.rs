@@ -1,4 +1,4 @@
-//! What somebody who works in a repository should leave alone, seen before and after: refs, settings, hooks, the
+//! What an agent in a repository should leave alone, compared before and after: refs, settings, hooks, the
 //! checkout, and the files that tie a worktree to its repository.
 
 use std::collections::BTreeMap;
@@ -123,7 +123,7 @@ impl Repo {
         seen
     }
 
-    /// What somebody has in the main checkout that is in no commit.
+    /// What the main checkout has that is in no commit.
     pub fn uncommitted(&self) -> Result<Uncommitted, GitError> {
         let Some(top) = self.main_checkout()? else { return Ok(Uncommitted::default()) };
         let status = status::look(&self.git().at(&top), &top.join(".git"), &[])?;
@@ -199,7 +199,7 @@ impl Repo {
         if !Look::is_same(Some(seen), Look::at(&top.join(name), &mut { LARGEST }).as_ref()) {
             return Ok(false);
         }
-        // Somebody may remove it right now.
+        // Another process may remove it right now.
         let now = self.git().at(&top).call(["hash-object", "--", name]).answer()?;
         Ok(now.code == Some(0) && oid(lossy(&now.stdout).trim()) == Some(entry.oid))
     }
@@ -220,7 +220,7 @@ impl Worktree {
         for (name, text) in before.iter().filter(|(name, text)| now.get(*name) != Some(*text)) {
             let path = if name == ".git" { self.path().join(name) } else { self.git_dir().join(name) };
             if name == ".git" && points_to(self.path(), self.git_dir()) {
-                // At its private git directory while somebody works in it, and at its usual one before and after.
+                // At its private git directory while an agent works in it, and at its usual one before and after.
                 continue;
             }
             if path.is_dir() && !path.is_symlink() {

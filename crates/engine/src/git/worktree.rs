@@ -195,7 +195,7 @@ impl Worktree {
         ready(&self.git_dir).is_some_and(|mark| mark.split_once(' ').is_some_and(|(_, owner)| owner == whom))
     }
 
-    /// Whether whoever made it was killed before anybody could work in it.
+    /// Whether the process that made it was killed before an agent could work in it.
     pub fn is_unfinished(&self) -> bool {
         is_half_made(&self.git_dir) || ready(&self.git_dir).is_some_and(|mark| mark == INITIALIZING)
     }
@@ -421,7 +421,7 @@ fn is_half_made(entry: &Utf8Path) -> bool {
     fs::read_to_string(entry.join("locked")).is_ok_and(|why| why.trim() == INITIALIZING)
 }
 
-/// Why somebody locked it, in brackets if they said so. Git's own word marks one that is not finished, and a power cut
+/// Why it was locked, in brackets if a reason was given. Git's own word marks one that is not finished, and a power cut
 /// may take that word: an empty lock counts only where the worktree was finished since.
 fn locked_by_a_person(entry: &Utf8Path) -> Option<String> {
     let why = fs::read_to_string(entry.join("locked")).ok()?.trim().to_owned();
@@ -488,7 +488,7 @@ impl Folder {
 fn find_entry(repo: &Repo, path: &Utf8Path) -> Result<Option<Utf8PathBuf>, GitError> {
     let mut found: Vec<Utf8PathBuf> =
         entries(repo).filter(|(folder, _)| folder == path).map(|(_, entry)| entry).collect();
-    // Whoever works in another worktree can write this path into its entry, and nothing into this one's folder.
+    // An agent in another worktree can write this path into its entry, and nothing into this one's folder.
     let own = found.iter().position(|entry| points_to(path, entry)).unwrap_or(0);
     Ok((!found.is_empty()).then(|| found.swap_remove(own)))
 }
@@ -613,7 +613,7 @@ pub(super) fn ref_part(path: &Utf8Path) -> String {
 
 pub(super) fn write(path: &Utf8Path, line: &str) -> Result<(), GitError> {
     if path.is_symlink() {
-        // Whoever worked here may have put it in the way.
+        // The agent that worked here may have put it in the way.
         remove_if_there(path)?;
     }
     disk::fill(path, format!("{line}\n").as_bytes()).map_err(GitError::io(path))

@@ -1,4 +1,4 @@
-//! No secret gets into the journal, whoever tells it. State files, prompts and reports are made from it.
+//! No secret gets into the journal, whatever its source. State files, prompts and reports are made from it.
 
 use std::borrow::Cow;
 

@@ -88,7 +88,7 @@ impl RunSummary {
         self.counts.is_complete()
     }
 
-    /// Nobody is waiting for it any more: it is finished, or somebody closed it.
+    /// It is over: it is finished, or a person closed it.
     pub fn is_over(&self) -> bool {
         self.is_finished() || self.closed.is_some()
     }
@@ -126,7 +126,7 @@ impl Journal {
     }
 
     /// Close tidily: what is in the log goes into the database, if nobody else has it open. A journal
-    /// that is only dropped is as safe, and leaves this to whoever comes next.
+    /// that is only dropped is as safe, and leaves this to the next process.
     pub fn close(self) -> Result<(), JournalError> {
         if self.writable && !self.broken {
             let tidy = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);

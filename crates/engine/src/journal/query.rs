@@ -122,7 +122,7 @@ fn task_id(row: &Row<'_>, column: usize) -> Result<TaskId, Trouble> {
     TaskId::new(text).map_err(|error| Trouble::snapshot(format!("task {text:?}: {error}")))
 }
 
-/// What was missing in a partial state, and what will be next: whoever asks for links goes on to the
+/// What was missing in a partial state, and what will be next: a caller that asks for links goes on to the
 /// tasks at their other end.
 pub(super) fn fill(
     db: &Connection,
@@ -307,7 +307,7 @@ pub(super) fn in_lane(db: &Connection, no: i64, lane: i64) -> Result<Vec<Task>, 
 
 /// Enough tasks to know the first `limit` that may start: those paused, and the first of each cell as
 /// far as the schedule may look. The order of ready tasks depends on the schedule, that of the index
-/// does not, so cells are merged by whoever sorts them.
+/// does not, so the code that sorts cells merges them.
 pub(super) fn candidates(
     db: &Connection,
     no: i64,

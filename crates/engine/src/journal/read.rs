@@ -75,7 +75,7 @@ impl Journal {
             Ok((version, query::foreign(db, run, query::head(db, run)?.as_ref(), state.seq())?))
         })?;
         query::fold(state, &news).map_err(|trouble| JournalError { spoiled: true, ..self.error(trouble) })?;
-        // Whoever appended them has written their rows too.
+        // The process that appended them has written their rows too.
         state.take_changes();
         self.seen = Some((run.clone(), version, state.seq()));
         Ok(news)
@@ -122,7 +122,7 @@ impl Journal {
         })
     }
 
-    /// Tasks somebody works on: the engine, or a ledger's holder.
+    /// Tasks in progress: the engine's, and those of ledger holders.
     pub fn under_way(&self, run: &RunId) -> Result<Vec<Task>, JournalError> {
         self.in_run(run, |db, head| query::in_lane(db, head.no, lane::UNDER_WAY))
     }

@@ -1,8 +1,8 @@
 //! A damaged database: kept aside as it is, and a new one made of every event that can be read.
 //!
 //! Everybody who writes holds a shared lock while the journal is open, and a recovery holds it alone:
-//! the file is never moved away under somebody's feet. The new database is complete before the old one
-//! is moved, under a name that tells so; whoever opens the journal next finishes an interrupted move.
+//! the file is never moved away while a process uses it. The new database is complete before the old one
+//! is moved, under a name that tells so; the next process that opens the journal finishes an interrupted move.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -193,7 +193,7 @@ fn id(_: &Utf8Path) -> Option<FileId> {
 }
 
 /// Save what a database holds whose files were removed, as long as this connection has them open. It is put
-/// in its place by whoever opens the journal next, unless somebody has begun another one meanwhile.
+/// in its place by the next process that opens the journal, unless another one was begun meanwhile.
 pub(super) fn save_removed(db: &Connection, path: &Utf8Path, footing: &Footing) -> Trouble {
     let [file, log, _] = with_companions(path);
     let save = || -> Result<String, Trouble> {
@@ -232,7 +232,7 @@ fn unused(folder: &Utf8Path, why: &str) -> Utf8PathBuf {
 fn finish(folder: &Utf8Path) -> Result<Option<Utf8PathBuf>, Trouble> {
     let old = folder.join(schema::FILE);
     let aside = unused(folder, "damaged");
-    // The log before its database: whoever is interrupted here finds the same free number again.
+    // The log before its database: a process that is interrupted here finds the same free number again.
     let mut moved = false;
     for (from, to) in with_companions(&old).into_iter().zip(with_companions(&aside)).rev() {
         match fs::rename(&from, &to) {

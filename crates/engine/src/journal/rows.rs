@@ -1,4 +1,4 @@
-//! How the parts of a state lie in rows. Whoever changes this raises [`LAYOUT`]: rows of another
+//! How the parts of a state lie in rows. If you change this, raise [`LAYOUT`]: rows of another
 //! layout are made anew from the events.
 
 use std::collections::BTreeMap;
@@ -614,7 +614,7 @@ mod tests {
         }
     }
 
-    /// Numbers of statuses are on disk: whoever moves one raises [`LAYOUT`] and this.
+    /// Numbers of statuses are on disk: if you move one, raise [`LAYOUT`] and this.
     #[test]
     fn the_layout_is_the_one_written_down() {
         let names: Vec<String> = Status::ALL.iter().map(|status| format!("{status:?}")).collect();

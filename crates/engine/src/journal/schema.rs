@@ -158,7 +158,8 @@ fn uri_escaped(path: &str) -> String {
 fn set_up(connection: &mut Connection) -> Result<(), rusqlite::Error> {
     connection.busy_handler(Some(patience()))?;
     connection.set_prepared_statement_cache_capacity(64);
-    // Otherwise a statement with a bound is compiled anew whenever it gets another, in case a better plan can be had for that.
+    // Otherwise a statement with a bound is compiled anew whenever it gets another, in case a better plan can be had for
+    // that.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // The cache grows only as it is used; a plan of 100,000 tasks is then written once, not in pieces.
     connection.execute_batch(
@@ -167,7 +168,7 @@ fn set_up(connection: &mut Connection) -> Result<(), rusqlite::Error> {
 }
 
 /// How to wait for another writer. SQLite's own way sleeps the longer the longer one has waited, so
-/// whoever comes late is served first and some starve; this one gives everybody the same chance.
+/// late callers are served first and some starve; this one gives all the same chance.
 fn patience() -> impl FnMut(i32) -> bool + Send + 'static {
     /// Microseconds: about as long as a commit takes.
     const PAUSE: u64 = 1000;
@@ -183,7 +184,7 @@ fn patience() -> impl FnMut(i32) -> bool + Send + 'static {
     }
 }
 
-/// Empty the log, unless somebody is reading from it. Nothing depends on it.
+/// Empty the log, unless a process is reading from it. Nothing depends on it.
 pub(super) fn move_log(connection: &mut Connection) {
     if connection.busy_handler(Some(|_: i32| false)).is_ok() {
         let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
@@ -202,7 +203,7 @@ fn begin_log_anew(connection: &Connection) {
     }
 }
 
-/// Nothing depends on it: a log that is too short grows by itself. Zeros are no frames of a log.
+/// Nothing depends on it: a log that is too short grows by itself. Zeros are not frames of a log.
 fn lengthen_log(connection: &mut Connection) {
     let log = connection.path().map(|path| format!("{path}-wal")).unwrap_or_default();
     // Nobody else may write to it meanwhile.
@@ -269,7 +270,7 @@ fn use_log(connection: &Connection) -> Result<(), Trouble> {
 
 fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
     let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
-    // Somebody may have been faster.
+    // Another process may have been faster.
     let found = format(&transaction)?;
     for (migration, number) in MIGRATIONS.iter().zip(1_i64..).filter(|(_, number)| *number > found) {
         transaction.execute_batch(migration)?;

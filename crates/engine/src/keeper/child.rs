@@ -175,7 +175,7 @@ pub fn views_are_possible() -> Result<(), String> {
     reason = "a table of descriptors can be unshared in the same way, which this is not for"
 )]
 pub(super) fn unshare(what: rustix::thread::UnshareFlags) -> rustix::io::Result<()> {
-    // SAFETY: no descriptor is gone afterwards, whoever calls this: the table of descriptors stays shared.
+    // SAFETY: no descriptor is gone afterwards, for every caller: the table of descriptors stays shared.
     unsafe { rustix::thread::unshare_unsafe(what.difference(rustix::thread::UnshareFlags::FILES)) }
 }
 

@@ -246,7 +246,7 @@ impl Keeper {
         self.word = None;
         match self.process.wait() {
             Ok(status) => status.to_string(),
-            // Somebody else reaped it; the lock tells its end just as well.
+            // It was reaped elsewhere; the lock tells its end just as well.
             Err(error) => format!("unknown end: {error}"),
         }
     }
@@ -274,7 +274,7 @@ impl Job {
         &self.dir
     }
 
-    /// Start the job unless somebody did, wait for its end, and return the outcome. `keeper_program` is the
+    /// Start the job unless it is started, wait for its end, and return the outcome. `keeper_program` is the
     /// command line in front of the folder, such as `[current_exe, "keeper"]`.
     ///
     /// Calling it again, or from several processes at once, adopts the running keeper or takes the outcome.
@@ -323,9 +323,9 @@ impl Job {
         }
     }
 
-    /// Call a keeper for a job that will be run soon, so that nobody has to wait for it then; and make the `files` that will be
-    /// filled, since to make one takes a busy file system longer than to fill it. `None` if the job has begun, or somebody is
-    /// at it.
+    /// Call a keeper for a job that will be run soon, so that nobody has to wait for it then; and make the `files` that
+    /// will be filled, since to make one takes a busy file system longer than to fill it. `None` if the job has begun, or
+    /// somebody is at it.
     pub fn call_ahead(
         &self,
         keeper_program: &[String],
@@ -341,7 +341,7 @@ impl Job {
         }
         let keeper = self.call(lock, keeper_program)?;
         for name in files.iter().chain([&STARTED]) {
-            // Where that is impossible, whoever fills it says so.
+            // If that fails, the process that writes to it reports it.
             let _ = File::options().create(true).append(true).open(self.dir.join(name));
         }
         Ok(Some(keeper))

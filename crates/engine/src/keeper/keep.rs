@@ -39,8 +39,8 @@ const OUTCOME_TRIES: u32 = 60;
 /// Be the keeper of the job in `dir`: the main of `piton keeper DIR`. `Ok` also if there is nothing (left) to do.
 pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
     // No terminal can hang up or interrupt the job, and nothing of it can ask there and wait for ever. It fails for the
-    // leader of a group, so whoever starts a keeper leaves it in theirs. A Ctrl-C in the instant before ends a keeper that
-    // has begun nothing.
+    // leader of a group, so a keeper stays in the group of the process that starts it. A Ctrl-C in the instant before
+    // ends a keeper that has begun nothing.
     let _ = setsid();
     default_signals();
     let job = Job::at(dir);
@@ -83,8 +83,9 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
     Ok(())
 }
 
-/// Signals that whoever started Piton ignores (a shell's `&` does so with SIGINT) would be ignored by the child too. One
-/// that is caught falls back to its default with the exec, so the keeper catches each, and does then what is the default.
+/// Signals that the process that started Piton ignores (a shell's `&` does so with SIGINT) would be ignored by the child
+/// too. One that is caught falls back to its default with the exec, so the keeper catches each, and does then what is the
+/// default.
 fn default_signals() {
     use signal_hook::consts::{
         SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2,
@@ -107,7 +108,7 @@ fn inherited_lock(job: &Job) -> Option<File> {
     (same && handed.try_lock().is_ok()).then_some(handed)
 }
 
-/// Wait until the engine says something, or is gone. `false` if somebody wants the job to stop meanwhile.
+/// Wait until the engine says something, or is gone. `false` if the job was asked to stop meanwhile.
 fn hears_something(job: &Job) -> Result<bool, KeeperError> {
     let glance = Timespec::try_from(GLANCE).ok();
     loop {
@@ -307,7 +308,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Put it into a control group, where there can be one: said first, so that whoever buries it finds the group.
+    /// Put it into a control group, where there can be one: written down first, so that the process that cleans up finds
+    /// the group.
     fn gather(&mut self, tree: &mut Tree) {
         self.gathered = true;
         let Some(group) = Group::make(&self.started.marker) else { return };

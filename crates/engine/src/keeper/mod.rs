@@ -1,8 +1,8 @@
 //! Keepers: start one child process, watch it, end its whole tree, and leave the outcome on disk.
 //!
-//! A *job* is a folder; [`Job::run`] turns it and a spec into an outcome, once, whoever asks and however
+//! A *job* is a folder; [`Job::run`] turns it and a spec into an outcome, once, whichever process asks and however
 //! often. The *keeper* is this binary in a hidden mode: it outlives an engine that dies, and its child does
-//! not outlive it. Nothing rests on pids: whoever holds the folder's lock speaks for the job. The engine
+//! not outlive it. Nothing rests on pids: the holder of the folder's lock speaks for the job. The engine
 //! takes the lock, looks, and hands the very same lock to the keeper as its standard output, so there is no
 //! moment between the two in which a second engine could slip in. A keeper begins when it is told to, on its
 //! standard input; one whose engine dies before that has begun nothing and ends.

@@ -186,10 +186,10 @@ impl Tree {
             }
             let elapsed = start.elapsed();
             if elapsed >= time {
-                // Somebody is there, also where nobody was seen.
+                // A process is there, also where none was seen.
                 return Ok(living.len().max(1));
             }
-            // Newcomers mean that somebody forks: race it rather than wait.
+            // Newcomers mean that a process forks: race it rather than wait.
             if !fresh {
                 thread::sleep(pause.min(time - elapsed));
                 pause = (pause * 2).min(Duration::from_millis(100));

@@ -128,7 +128,7 @@ impl View {
     }
 }
 
-/// Have programs that are started from here on do without, whoever their user is.
+/// Have programs that are started from here on do without, for every user.
 fn renounce(right: CapabilitySet) -> Result<()> {
     rustix::thread::remove_capability_from_bounding_set(right)?;
     let sets = rustix::thread::capabilities(None)?;

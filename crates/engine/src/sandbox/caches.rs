@@ -442,7 +442,7 @@ pub(super) struct Facts<'a> {
     pub private: &'a Utf8Path,
     /// Variables as the agent would see them.
     pub said: &'a dyn Fn(&str) -> Option<String>,
-    /// Those that the agent's profile sets: somebody decided about them.
+    /// Those that the agent's profile sets: a person decided about them.
     pub settled: &'a dyn Fn(&str) -> bool,
     /// Names of the project's files.
     pub files: &'a [String],

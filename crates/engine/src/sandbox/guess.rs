@@ -58,7 +58,7 @@ pub fn guesses(folder: &Utf8Path) -> io::Result<Vec<Guess>> {
 #[cfg(unix)]
 fn is_open_to_the_user(path: &Utf8Path) -> bool {
     let there = path.ancestors().find(|above| above.exists());
-    // Nobody is to open these, whoever the user is.
+    // These stay closed for every user.
     let is_system = ["/proc", "/sys"].iter().any(|system| path.starts_with(system));
     !is_system
         && there.is_some_and(|there| {

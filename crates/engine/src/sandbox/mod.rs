@@ -124,7 +124,7 @@ impl Guard {
     /// Make what an agent will need for itself, while there is time.
     pub(crate) fn make_room(&self, job: &Job) {
         if self.encloses() {
-            // Where that is impossible, whoever needs it says so.
+            // If that fails, the program that needs it reports it.
             let _ = own_temporary(job);
             let _ = disk::private_folder(&job.dir().join(OWN_CACHES));
         }
@@ -191,7 +191,7 @@ impl Guard {
             None => path.into(),
         });
         for place in more {
-            // Whoever opens a folder wants it to be there. Where it cannot be, it is as closed as before.
+            // An agent that may write to a folder expects it to exist. Where it cannot be, it is as closed as before.
             if !place.exists() {
                 let _ = fs::create_dir_all(&place);
             }
@@ -207,7 +207,7 @@ impl Guard {
         Ok(all)
     }
 
-    /// The git directory that is the attempt's own. Whoever has none writes nothing in git.
+    /// The git directory that is the attempt's own. Without one, the agent writes nothing in git.
     fn of_git(&self, place: &Utf8Path) -> Option<Utf8PathBuf> {
         git::private_dir(self.common.as_ref()?, place)
     }

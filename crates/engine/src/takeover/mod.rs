@@ -30,7 +30,7 @@ pub struct Site<'a> {
     pub others: Vec<RunId>,
 }
 
-/// The runs that keep their worktrees. An earlier run of this plan is given up for this one, unless somebody works on it.
+/// The runs that keep their worktrees. An earlier run of this plan is abandoned for this one, unless it is worked on.
 pub fn other_runs(project: &Project, journal: &Journal, plan: &Utf8Path) -> Result<Vec<RunId>, JournalError> {
     let mut others = journal.runs()?;
     others.retain(|run| run.plan != plan || project.engine_lives(&run.id));

@@ -26,7 +26,7 @@ fn a_spoiled_snapshot_is_proven_wrong_and_made_anew() {
         folder.sql(damage);
         let told = journal.prove(&run_id());
         assert!(!told.as_ref().is_ok_and(Vec::is_empty), "{damage}");
-        // A reader cannot mend it, and is not misled by it.
+        // A reader cannot fix it, and is not misled by it.
         let mut reader = Journal::open_existing(&folder.path).unwrap().unwrap();
         assert!(reader.load(&run_id()).unwrap().agrees_with(&truth), "{damage}");
         drop(reader);

@@ -1,7 +1,7 @@
 //! Every figure that `docs/performance.md` shows, measured against a floor in the same run.
 //!
 //! `cargo bench` measures all of them; `cargo bench -- ledger` those of one part; `cargo bench -- --write` puts
-//! the table into the page. Nothing here passes or fails: a busy machine is no bug.
+//! the table into the page. Nothing here passes or fails: a busy machine is not a bug.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people, which may panic")]
 
 mod bench;

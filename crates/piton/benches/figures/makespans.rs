@@ -1,4 +1,4 @@
-//! The scheduler against the least time there is, over random plans. Time is simulated, so a busy machine is no matter.
+//! The scheduler against the least time there is, over random plans. Time is simulated, so a busy machine does not matter.
 
 use piton_testkit::makespan::{Makespan, makespan, quantile};
 

@@ -79,8 +79,8 @@ fn refused(path: &Utf8Path, errors: usize, picture: Option<String>) -> Failure {
     Failure { picture, ..Failure::new(format!("{} has {problems}", shown(path))) }
 }
 
-/// One of them. A link is followed in the plan and in the project around it, and not out of them: whoever wrote the plan
-/// would have somebody else's file read, and worked on.
+/// One of them. A link is followed in the plan and in the project around it, and not out of them: the author of the plan
+/// could otherwise have any file read, and worked on.
 pub(super) fn file_of(file: &Utf8Path, plan: &Utf8Path) -> Outcome<Vec<u8>> {
     stays_inside(file, plan)?;
     let size = file.metadata().map(|data| data.len()).map_err(Failure::io(format!("cannot read {file}")))?;

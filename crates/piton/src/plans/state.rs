@@ -1,4 +1,4 @@
-//! State files that somebody else left beside a plan: read where they are, and kept where they cannot be.
+//! State files that another system left next to a plan. One that cannot be read is kept.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::{Diagnostic, Severity};

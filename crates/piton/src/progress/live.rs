@@ -127,8 +127,8 @@ impl Live {
     }
 }
 
-/// How many of the tasks at work get a line of their own. Half of the rows are for what scrolls past; of the others one is the
-/// bar's, and one says how many more there are.
+/// How many of the tasks at work get a line of their own. Half of the rows are for what scrolls past; of the others one
+/// is the bar's, and one says how many more there are.
 fn lines_that_fit(rows: u16, tasks: usize) -> usize {
     let area = usize::from(rows / 2).saturating_sub(1);
     if tasks <= area { tasks } else { area.saturating_sub(1) }

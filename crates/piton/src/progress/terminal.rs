@@ -9,12 +9,12 @@ use unicode_width::UnicodeWidthChar;
 /// Columns at the right that stay free: some terminals break a line as soon as it is full.
 const MARGIN: u16 = 1;
 
-/// Erase the line of the cursor and all below it. At the top left of the screen, tmux takes `J` for the whole screen and keeps
-/// what it erases, so that begins a column later.
+/// Erase the line of the cursor and all below it. At the top left of the screen, tmux takes `J` for the whole screen and
+/// keeps what it erases, so that begins a column later.
 const ERASE: &str = "\r\x1b[K\x1b[C\x1b[J\r";
 
-/// What is drawn on standard error. The cursor stays at the beginning of the first line: a terminal that changes its size and
-/// breaks lines again keeps it there, so nobody has to know how many rows the area takes by now.
+/// What is drawn on standard error. The cursor stays at the beginning of the first line: a terminal that changes its size
+/// and breaks lines again keeps it there, so nobody has to know how many rows the area takes by now.
 #[derive(Debug, Default)]
 pub(super) struct Area {
     drawn: Vec<String>,
@@ -58,7 +58,7 @@ impl Area {
 }
 
 /// While this lives, the terminal does not show what is typed: a line break in the area would move it. What is typed is kept
-/// for whoever reads it next, and Ctrl-C works as always.
+/// for the next program, and Ctrl-C works as always.
 #[derive(Debug)]
 pub(super) struct Quiet {
     /// It was us who asked for it.
@@ -79,7 +79,8 @@ impl Drop for Quiet {
     }
 }
 
-/// Let the terminal show what is typed, or not. Says whether that is new. A process in the background would be stopped for it.
+/// Let the terminal show what is typed, or not. Says whether that is new. A process in the background would be stopped
+/// for it.
 fn echo(shown: bool) -> bool {
     let terminal = io::stderr();
     let Ok(mut modes) = tcgetattr(&terminal) else { return false };

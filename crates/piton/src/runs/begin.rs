@@ -31,13 +31,13 @@ pub(crate) fn project_of(args: &RunArgs, found: &FoundPlan) -> Outcome<Project> 
     find::of_plan(&found.path, args.project_path.as_deref())
 }
 
-/// Held while an engine works on a plan whose state file is that of the whole project. A second engine, on another such plan,
-/// would overwrite what the first one shows, and what people write into it.
+/// Held while an engine works on a plan whose state file is that of the whole project. A second engine, on another such
+/// plan, would overwrite what the first one shows, and what people write into it.
 pub(crate) fn alone(project: &Project, found: &FoundPlan) -> Outcome<Option<Lock>> {
     let taken = files::alone(project, found.system(), &found.path);
     match taken.map_err(Failure::io(format!("cannot lock {}", project.home)))? {
         Ok(lock) => Ok(lock),
-        // Whoever begins the run says that it is worked on.
+        // Beginning the run marks it as worked on.
         Err(other) if other == found.path => Ok(None),
         Err(other) => {
             let file = found.system().files().state.unwrap_or_default();
@@ -154,7 +154,7 @@ pub(crate) fn settle_run(
     }
     let mut is_same = facts.plan_hash == found.plan.hash();
     if !is_same && found.policy().state_adds_tasks {
-        // A task may have been added in the state file by whoever died before the journal had it.
+        // A process may have added a task in the state file and died before the journal had it.
         let journal = Journal::open(&project.home)?;
         let mut kept = FoundRun { project: project.clone(), journal, run: run.clone() };
         kept.settle_file()?;
@@ -261,8 +261,8 @@ fn submit(journal: &mut Journal, run: &RunId, command: Command) -> Outcome<Resul
     Ok(done.outcomes.into_iter().next().unwrap_or(Ok(Vec::new())))
 }
 
-/// What a run's plan asks for by now that the run has not done: completed tasks that are other tasks now, and new ones. A plan
-/// that cannot be read, or is gone, asks for nothing.
+/// What a run's plan asks for by now that the run has not done: completed tasks that are other tasks now, and new ones. A
+/// plan that cannot be read, or is gone, asks for nothing.
 pub(crate) fn asked_since(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Vec<TaskId>> {
     let Some(facts) = journal.facts(run)? else { return Ok(Vec::new()) };
     let tests = detected::checks_found(facts.settings.form.system(), journal, run)?.unwrap_or_default();
@@ -300,7 +300,7 @@ fn named(ids: &[TaskId]) -> String {
     shown.join(", ")
 }
 
-/// What a run before this one left in the plan's files is no word about this one.
+/// What a run before this one left in the plan's files says nothing about this one.
 fn begin_anew(found: &FoundPlan) -> Outcome<Vec<Command>> {
     state_files::put_aside(found)?;
     let again = found.read.done_again(&|name| std::fs::read(found.path.join(name)).ok());
@@ -384,7 +384,7 @@ fn landed_before(
     Ok(before.into_iter().map(adopt).collect())
 }
 
-/// A run for somebody who keeps the ledger: without an engine and, if need be, without git.
+/// A run that is driven by hand: without an engine and, if need be, without git.
 pub(crate) fn create_for_ledger(
     args: &RunArgs,
     found: &mut FoundPlan,

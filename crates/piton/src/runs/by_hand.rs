@@ -1,4 +1,4 @@
-//! The run for somebody who works on it by hand.
+//! The run for work by hand.
 
 use piton_core::plan::TaskId;
 use piton_engine::journal::Journal;
@@ -11,7 +11,7 @@ use crate::runs::flags::RunArgs;
 use crate::runs::found::FoundRun;
 use crate::runs::{attempt, begin, in_place, known, same_plan};
 
-/// The same for somebody who keeps the ledger: a plan named for the first time gets its run here, without
+/// The same for commands of the ledger: a plan named for the first time gets its run here, without
 /// an engine and, if need be, without git.
 pub(crate) fn run_for_ledger(which: &Which, task: Option<&TaskId>) -> Outcome<FoundRun> {
     attempt::outside_of_attempts()?;

@@ -34,7 +34,7 @@ pub(crate) fn say_of(task: &TaskId, which: &Which, json: bool, command: &Command
 /// Where nobody is at work any more, name the command that goes on.
 pub(crate) fn go_on(found: &FoundRun, json: bool) -> Outcome<Exit> {
     let facts = standing::facts(&found.journal, &found.run)?;
-    // A run that no engine has ever worked on is kept by somebody else.
+    // A run that no engine has ever worked on is driven by hand.
     let had_engine = facts.engine.is_some() || facts.stopped.is_some();
     if !json && had_engine && !found.project.engine_lives(&found.run) {
         let plan = typed(Utf8Path::new(&facts.plan));
@@ -43,7 +43,7 @@ pub(crate) fn go_on(found: &FoundRun, json: bool) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-/// The run that a person means. Whoever did not name it hears which one it is, where there are several.
+/// The run that a person means. Says which one it is, if they did not name it and there are several.
 pub(crate) fn run(which: &Which, task: Option<&TaskId>) -> Outcome<FoundRun> {
     let found = find::run_to_change(which, task)?;
     if which.run.is_none() && which.plan.is_none() && found.journal.runs()?.len() > 1 {

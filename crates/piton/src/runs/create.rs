@@ -97,7 +97,7 @@ pub(crate) fn without_git(args: &RunArgs, project: &Project) -> Failure {
     }
     let failure =
         Failure::new(format!("{} is not in a git repository, which Piton needs to land work", project.root));
-    // Whoever stands in a repository and names a plan that lies elsewhere means that repository.
+    // A plan that lies elsewhere is meant for the repository around the current folder.
     let around = find::project(None).ok().filter(|around| matches!(around.repo(), Ok(Some(_))));
     if let Some(around) = around.filter(|_| args.project_path.is_none()) {
         let root = typed(&around.root);

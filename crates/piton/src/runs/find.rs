@@ -45,7 +45,7 @@ fn run_in(
         None => project(which.project_path.as_deref())?,
     };
     if plan.is_none() && which.run.is_none() && !Journal::exists(&project.home) {
-        // Whoever stands in the folder of a plan that lies outside of its project means that plan.
+        // In the folder of a plan that lies outside of its project, that plan is meant.
         let around = plans::place(&paths::here()?, None).ok().map(|(path, _)| path);
         if let Some(around) = around.filter(|_| which.project_path.is_none()) {
             project = of_plan(&around, None)?;
@@ -99,7 +99,7 @@ pub(crate) fn of_plan(plan: &Utf8Path, given: Option<&Utf8Path>) -> Outcome<Proj
     let (named, around) = (plans::project_named(plan), plans::folder_of(plan).to_owned());
     let likeliest = project(Some(named.as_deref().unwrap_or(&around)));
     let mut seen: Vec<Utf8PathBuf> = Vec::new();
-    // Whoever began the run may have named the project on the command line: then its state file says where that is.
+    // The project may have been named on the command line: then its state file says where that is.
     let others = [Some(around), plans::project_in_state(plan), paths::here().ok()];
     let top = |folder: &Utf8PathBuf| {
         let is_top = |above: &&Utf8Path| above.join(".git").exists();
@@ -116,7 +116,7 @@ pub(crate) fn of_plan(plan: &Utf8Path, given: Option<&Utf8Path>) -> Outcome<Proj
         }
         seen.push(candidate.home.clone());
         let has_run = |journal: Journal| Ok::<_, Failure>(journal.runs()?.iter().any(|run| run.plan == plan));
-        // A journal that cannot be read is reported by whoever opens it to use it.
+        // A command that uses an unreadable journal reports it.
         let journal = Journal::open_existing(&candidate.home).ok().flatten();
         if journal.map(has_run).transpose()?.unwrap_or(false) {
             return Ok(candidate);
@@ -207,7 +207,7 @@ pub(crate) fn name_in_hints(runs: &[RunSummary], run: &RunId) {
     }
 }
 
-/// The runs that somebody may mean who names none: those that are not over, newest first.
+/// The runs that a command without a name may mean: those that are not over, newest first.
 pub(crate) fn unfinished(runs: &[RunSummary]) -> Vec<&RunSummary> {
     // A run replaced by a newer one of the same plan is history.
     let mut plans = std::collections::BTreeSet::new();

@@ -84,7 +84,7 @@ impl FoundRun {
         self.settle_but(None)
     }
 
-    /// The same, but for a claim that somebody speaks about at this moment.
+    /// The same, except for a claim about the task that this command reports.
     pub(crate) fn settle_but(&mut self, but: Option<&TaskId>) -> Outcome {
         siblings::look(&self.project, &mut self.journal, &self.run)?;
         let mut aide = AtOnce { project: self.project.clone(), run: self.run.clone() };
@@ -120,7 +120,7 @@ impl FoundRun {
         Ok(holders::release_gone(&mut self.journal, &self.run)?)
     }
 
-    /// Whether what is next may be something else than the journal says: somebody may have written into its state file, a
+    /// Whether what is next may be something else than the journal says: its state file may have been edited, a
     /// claim waits, or a task is held as long as a process lives.
     pub(crate) fn may_have_changed(&self) -> Outcome<bool> {
         let is_open = |task: &Task| judge::is_waiting(task) || holders::is_bound(task);

@@ -1,4 +1,4 @@
-//! A plan that somebody moved away or removed by hand, as the recipes for archiving do. Its run stays in the journal, and
+//! A plan that was moved or removed by hand, as the recipes for archiving do. Its run stays in the journal, and
 //! none of its files is written again.
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -25,7 +25,7 @@ pub(crate) fn describe(plan: &Utf8Path, system: SystemRef, run: &RunId) -> Optio
     })
 }
 
-/// Say so, for whoever looks at such a run.
+/// Say so when such a run is shown.
 pub(crate) fn say(journal: &Journal, run: &RunId) {
     let is_agent = attempt::attempt().map_or(true, |attempt| attempt.is_some());
     let Some(facts) = journal.facts(run).ok().flatten().filter(|_| !is_agent) else { return };

@@ -1,6 +1,6 @@
 //! One more task, in the plan and in its run.
 //!
-//! The plan's files come first, the journal second: whoever dies in between leaves a plan with more in it than its
+//! The plan's files come first, the journal second: a process that dies in between leaves a plan with more in it than its
 //! run, which the next `piton add` or `piton run --replan` takes up.
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -16,7 +16,7 @@ use crate::paths;
 use crate::plans::{self, FoundPlan, How};
 use crate::runs::{detected, lock};
 
-/// The same for a task that somebody wrote into the state file. Why it cannot be, in one line.
+/// The same for a task that was written into the state file. An error says in one line why it cannot be added.
 pub(crate) fn take_up(
     project: &Project,
     journal: &mut Journal,
@@ -34,7 +34,7 @@ pub(crate) fn take_up(
     })
 }
 
-/// How often somebody may write the plan in the very moment we do.
+/// How often another process may write the plan at the same moment.
 const ROUNDS: usize = 8;
 
 /// Change the plan and, if there is one, its run. What was written, and what the journal says of it.
@@ -145,7 +145,7 @@ fn grown(source: &Folder, changes: &[Change]) -> Folder {
     source
 }
 
-/// Put the files in place. `false`: somebody else wrote one at this moment, and theirs is there.
+/// Put the files in place. `false`: another process wrote one at this moment, and its version is there.
 fn write_all(changes: &[Change]) -> Outcome<bool> {
     for change in changes {
         crash::point("add.before-write");

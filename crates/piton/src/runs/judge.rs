@@ -92,8 +92,8 @@ pub(crate) fn judge(
     Ok(Judged { claim: claim((tree, results), looked.evidence), told, seen })
 }
 
-/// Judge claims of a run without a state file that wait for work which is committed by now. `but`: the one that somebody
-/// speaks about at this moment.
+/// Judge claims of a run without a state file that wait for work which is committed by now. `but`: the task that
+/// this command reports itself.
 pub(crate) fn judge_committed(
     project: &Project,
     journal: &mut Journal,
@@ -127,7 +127,7 @@ pub(crate) fn judge_committed(
         let command = Command::Report { task: id.clone(), by, fence, claim, report: Box::default() };
         match journal.command(run, &command, clock::now()) {
             Ok(events) => events.iter().for_each(|recorded| ui::say(line::line(recorded))),
-            // Somebody else was faster.
+            // Another process was faster.
             Err(CommandError::Refused(_)) => {}
             Err(CommandError::Journal(error)) => return Err(error.into()),
         }

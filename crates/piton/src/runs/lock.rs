@@ -18,7 +18,7 @@ pub(crate) fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
     })
 }
 
-/// The same for whoever does not hold the run's lock.
+/// The same for a caller that does not hold the run's lock.
 pub(crate) fn forget_dead_engine(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
     if project.engine_lives(run) {
         return Ok(());

@@ -158,7 +158,8 @@ fn waits_for_others(args: &RunArgs, list: &Utf8Path) -> Outcome<bool> {
     Ok(facts.is_some_and(|facts| matches!(facts.stopped, Some(StopReason::Siblings { .. }))))
 }
 
-/// Every list in its turn with its own plan, and what they come to together. One that cannot be read does not hide the others.
+/// Every list in its turn with its own plan, and what they come to together. One that cannot be read does not hide the
+/// others.
 pub(crate) fn plan(
     path: &Utf8Path,
     collection: &'static dyn Collection,

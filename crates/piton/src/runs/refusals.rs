@@ -1,4 +1,4 @@
-//! What somebody wrote into a state file and Piton did not take, or took back, said once by the next command.
+//! Edits of a state file that Piton rejected or took back, reported once by the next command.
 
 use piton_core::plan::RunId;
 use piton_core::run::{Event, Note};

@@ -1,4 +1,4 @@
-//! What somebody reports of a task that they worked on.
+//! A report about a task: its arguments, and what becomes of it.
 
 use camino::Utf8Path;
 use clap::{Args, ValueEnum};
@@ -121,7 +121,7 @@ impl ReportArgs {
     }
 }
 
-/// What somebody says about a task, judged where it is said to be done.
+/// Take a report about a task. A task that is called done is checked.
 pub(crate) fn claim(args: &ReportArgs, purpose: Purpose) -> Outcome<Exit> {
     let is_done = matches!(args.what, Reported::Done | Reported::Already);
     if args.no_change && !is_done {
@@ -269,7 +269,7 @@ fn leave(args: &ReportArgs, reason: String, told: Report, attempt: &Attempt) -> 
     Ok(FINE)
 }
 
-/// A gate that has passed, and not on what there is now, is open again for whoever turns to it.
+/// A gate that passed on an older tree is opened again before it is reported or started.
 pub(crate) fn look_again(found: &mut FoundRun, task: &TaskId) -> Outcome {
     let facts = standing::facts(&found.journal, &found.run)?;
     let gates: Vec<Task> =
@@ -281,7 +281,7 @@ pub(crate) fn look_again(found: &mut FoundRun, task: &TaskId) -> Outcome {
     Ok(())
 }
 
-/// A hash as somebody gives it. What it stands for is git's business, and found out when it is needed.
+/// A hash as it was given. Git resolves it when it is needed.
 fn commit_made(hash: &str) -> Outcome<CommitMade> {
     let is_hash = (4..=64).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_hash {
@@ -290,7 +290,7 @@ fn commit_made(hash: &str) -> Outcome<CommitMade> {
     Ok(CommitMade { hash: hash.to_owned(), subject: String::new() })
 }
 
-/// What a runner wrote into a file, or somebody says.
+/// Test results: a file with a runner's output, or text.
 fn test_results(given: &str) -> Outcome<Tests> {
     let path = Utf8Path::new(given);
     let text = match path.is_file() {

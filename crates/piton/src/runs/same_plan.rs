@@ -1,4 +1,4 @@
-//! One plan is one run per repository: the run that has a plan which somebody names, whichever checkout they name it from.
+//! One plan is one run per repository: finds the run of a plan, whichever checkout the plan is named from.
 
 use std::collections::BTreeSet;
 
@@ -71,7 +71,7 @@ impl SamePlan {
         known.map(|(run, its)| (run, its.as_path()))
     }
 
-    /// For whoever would begin a run otherwise. What there is to know about others is said before anything starts; a copy
+    /// Before a run is begun. What there is to know about others is said before anything starts; a copy
     /// would land everything twice, and is refused.
     pub(crate) fn settle(&self, plan: &Utf8Path) -> Outcome<Option<RunId>> {
         let plan = typed(plan);
@@ -100,7 +100,7 @@ impl SamePlan {
         }
     }
 
-    /// For whoever only looks, and finds no run: which runs of this plan there are.
+    /// For a command that changes nothing and finds no run: which runs of this plan there are.
     pub(crate) fn hints(&self, failure: Failure) -> Failure {
         let known = self.known.iter().map(|(run, its)| {
             format!("--run {run}   is the run of the same plan, from {}", paths::shown(its))

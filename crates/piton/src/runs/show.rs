@@ -107,7 +107,7 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     Ok(())
 }
 
-/// What somebody should look at in work that was let pass.
+/// What a person should look at in work that was accepted.
 fn noticed(facts: &piton_core::run::Run) -> impl Iterator<Item = String> {
     facts.noticed.iter().map(|(task, reason)| format!("look at {task}: {reason}"))
 }
@@ -152,7 +152,7 @@ pub(crate) fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timest
     ))
 }
 
-/// Somebody else works on it than its plan says: a stand-in, or who was asked for.
+/// Another agent works on it than its plan says: a fallback, or one that was asked for.
 fn is_by_another(task: &Task) -> bool {
     !task.progress.agent.is_empty() && task.progress.agent != task.agent
 }

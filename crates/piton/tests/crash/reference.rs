@@ -296,7 +296,7 @@ pub(crate) fn assert_ended(sandbox: &Sandbox, last: &Ended, killed: Killed) {
             |name: &str| events.iter().any(|event| event["event"] == "rescued" && event["reference"] == name);
         // And what a killed git had not named yet is git's own, for its `gc` to take.
         let of_git = |left: &str| left.contains("/.git/objects/") && left.contains("/tmp_");
-        // What was left where merged trees are proven is no task's, so that no event can tell it.
+        // What was left where merged trees are proven is not a task's, so that no event can tell it.
         let rescued =
             |left: &str| left.starts_with("refs/piton/rescue/") && (told(left) || left.ends_with("/landing"));
         end.leftovers.retain(|left| !rescued(left) && !of_git(left));

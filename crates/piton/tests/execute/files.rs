@@ -45,7 +45,7 @@ fn an_edit_is_heard_with_the_next_command_and_told_in_the_log() {
     assert!(log(&sandbox).contains("edited in execute-state.json: L1-001: in progress"));
 }
 
-/// A claim is no proof: the checks are run, and decide.
+/// A claim proves nothing: the checks decide.
 #[test]
 fn a_task_that_is_called_completed_is_judged_by_its_checks() {
     let sandbox = ledger();
@@ -129,7 +129,7 @@ fn fields_of_others_stay_where_they_are() {
     assert_eq!(state["tasks"]["L1-002"]["ticket"], 42);
 }
 
-/// A copy from before is no wish to go back.
+/// An older copy is not a request to go back.
 #[test]
 fn a_stale_copy_is_not_an_edit() {
     let sandbox = ledger();

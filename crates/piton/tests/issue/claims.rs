@@ -63,7 +63,7 @@ fn work_that_is_not_on_the_branch_proves_nothing() {
     let report = sandbox.run("report 1.1 done").exits(1);
     assert!(report.contains("commit it there first"), "{report}");
     assert_eq!(status(&sandbox, "1.1"), "pending");
-    // The list that the claim is made in is no work, wherever it is.
+    // The list that the claim is made in is not work, wherever it is.
     sandbox.git(["stash", "-q"]);
     sandbox.git(["switch", "-q", BRANCH]);
     tick(&sandbox, "1.1");

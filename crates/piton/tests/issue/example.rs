@@ -102,7 +102,7 @@ fn the_worktree_gets_what_the_project_needs_and_no_commit_has_it() {
     assert!(!sandbox.git(["ls-tree", "-r", "--name-only", BRANCH]).contains(".env"));
 }
 
-/// The small kind of plan: one file, a list without numbers, and criteria that are no tasks.
+/// The small kind of plan: one file, a list without numbers, and criteria that are not tasks.
 #[test]
 fn a_plan_without_numbers_is_worked_on_and_ticked() {
     let sandbox = months();

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Nobody ever mends this.
+/// Nobody ever fixes this.
 const HOPELESS: &str = "[1.2]\nwrite tests/by-month.sh exit 1\n";
 
 #[test]
@@ -23,7 +23,7 @@ fn three_attempts_then_a_halt_that_says_what_is_needed() {
     // Going on without a word changes nothing.
     let _ = sandbox.run("run 7").exits(4).lacks("attempt 4").says("needs review");
     assert_eq!(told(&sandbox), ["0", "1.1", "1.2"]);
-    // Somebody mends what stood in the way, and says so.
+    // Somebody fixes what stood in the way, and says so.
     act(&sandbox, "");
     let _ = sandbox.run("retry 1.2").exits(0);
     let _ = sandbox.run("run 7").exits(0).says("Closes #7");
@@ -77,7 +77,7 @@ fn a_task_that_is_skipped_leaves_nothing_to_the_next_and_loses_nothing() {
     let _ = sandbox.run("doctor").exits(0);
 }
 
-/// Its checks are run first; an agent comes when they fail, and what it mends lands.
+/// Its checks are run first; an agent comes when they fail, and what it fixes lands.
 #[test]
 fn a_checkpoint_that_fails_gets_an_agent() {
     let sandbox = months();
@@ -125,7 +125,7 @@ fn a_validation_that_nobody_mends_asks_for_a_person() {
     insta::assert_snapshot!("not_mended", report);
     let _ = sandbox.run("next").exits(0).says("HALTED: Found failed task\n{\"id\":\"final-validation\"");
     let _ = sandbox.run("archive").exits(0).says("there is no finished plan to archive");
-    // Somebody has mended it, and it is looked at once more.
+    // Somebody has fixed it, and it is looked at once more.
     act(&sandbox, &format!("[final-validation]\n{}", does_well("1.1")));
     let _ = sandbox.run("retry final-validation").exits(0);
     assert!(sandbox.read(format!("{PLAN}/verification-report.txt")).ends_with("Result: not known yet\n"));

@@ -228,7 +228,7 @@ fn the_recipe_that_asks_git_for_the_changes_of_the_branch_names_the_work_and_not
     assert_eq!(state["tasks"][4]["status"], "in_progress");
 }
 
-/// As it stands it leaves a file that is no JSON, and mended, ids with dots and a third of the tasks.
+/// As it stands it leaves a file that is not JSON, and if that is fixed, ids with dots and a third of the tasks.
 #[test]
 fn what_the_recipe_that_initialises_leaves_is_taken_over() {
     let sandbox = months();

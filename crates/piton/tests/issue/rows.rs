@@ -172,7 +172,7 @@ fn times_that_are_still_to_come_are_told_and_not_believed() {
 
 // Git.
 
-/// Halted at 3.1 with two tasks landed; whoever mends it says so.
+/// Halted at 3.1 with two tasks landed; whoever fixes it says so.
 fn halted() -> Sandbox {
     let sandbox = months();
     act(&sandbox, "[3.1]\nexit 1\n");

@@ -112,7 +112,7 @@ fn a_task_whose_file_is_not_there_is_to_be_done() {
     let run = sandbox.run("run 7").exits(0);
     let _ = run.says("tests/never.sh does not exist").says("1.2      landed").lacks("1.1      attempt");
     is_whole(&sandbox);
-    // What the next task begins with is the branch, whatever lies about in this checkout; and what is no path of the
+    // What the next task begins with is the branch, whatever lies about in this checkout; and what is not a path of the
     // project cannot be looked for.
     let sandbox = half_done(&json!([
         { "id": "1.1", "status": "completed", "files_created": ["/etc/passwd", "../x", "-x", "C:\\x"] },

@@ -34,7 +34,7 @@ fn conflict_markers_do_not_land() {
     assert_eq!(sandbox.git(["show", "main:log.txt"]), "Log\nA");
 }
 
-/// Two tasks that are fine alone and too heavy together; the second mends it.
+/// Two tasks that are fine alone and too heavy together; the second fixes it.
 fn heavy(sandbox: &Sandbox, policy: &str, check: &str) {
     sandbox.write("pack/.keep", "");
     let check = format!("checks = [\"{check}\"]");

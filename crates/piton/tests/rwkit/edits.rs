@@ -310,7 +310,7 @@ fn a_claim_is_judged_although_somebody_writes_the_state_file_meanwhile() {
     assert_eq!(statuses(&sandbox)[0], "completed");
 }
 
-/// A new file in its place is no edit of ours: it is kept, and the run goes on.
+/// A new file in its place is not an edit of ours: it is kept, and the run goes on.
 #[test]
 fn a_file_that_is_initialised_anew_beside_an_engine_is_put_aside() {
     let sandbox = receipts(

@@ -28,7 +28,7 @@ fn a_task_that_all_of_the_ladder_failed_at_is_blocked_and_the_run_goes_on() {
     let told = |name: &str| sandbox.read(sandbox.root().join(format!("{name}.T004.md")));
     assert!(told("debugger").contains("as a debugger") && told("specialist").contains("fresh eyes"));
     assert!(told("wider-context").contains("> - T001: Keep receipts in a file"), "{}", told("wider-context"));
-    // Somebody mends it.
+    // Somebody fixes it.
     act(&sandbox, "");
     let _ = sandbox.run("retry T004").exits(0);
     sandbox.write(
@@ -197,7 +197,7 @@ fn a_gate_is_looked_at_again_after_what_lands_later() {
     assert_eq!(run.stderr.matches("gate-e2e_tests attempt").count(), 1, "no agent is sent: {run}");
 }
 
-/// What Piton itself writes, and the plan, are no reason to look again.
+/// What Piton itself writes, and the plan, are not a reason to look again.
 #[test]
 fn files_of_the_plan_open_no_gate_again() {
     let sandbox = receipts("[gates.e2e_tests]\nrun = \"true\"\n", "");

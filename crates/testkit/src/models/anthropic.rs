@@ -42,7 +42,7 @@ pub(super) fn asked(request: &Request) -> Option<Asked> {
     })
 }
 
-/// What the user says, if this is no tool's answer.
+/// What the user says, if this is not a tool's answer.
 fn own_words(content: &Value) -> Option<String> {
     if let Some(text) = content.as_str() {
         return is_prompt(text).then(|| text.to_owned());

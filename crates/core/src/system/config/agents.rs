@@ -63,7 +63,7 @@ pub(in crate::system) fn read_agent(
     agent
 }
 
-/// Whoever stands in has to exist, and nobody stands in for itself, by whatever way.
+/// A fallback has to exist, and no chain of fallbacks may lead back to its agent.
 pub(in crate::system) fn check_fallback(
     walk: &mut Walk<'_>,
     agents: &BTreeMap<String, Agent>,

@@ -1,7 +1,7 @@
 //! `piton.toml`: the project's defaults, which count for the plans of every system.
 //!
-//! Text in, a value and diagnostics out, as for a plan. `walk` goes through a table and knows where each value stands, `keys`
-//! are the names that tables have, `checks` and `agents` the values that several tables hold.
+//! Text in, a value and diagnostics out, as for a plan. `walk` goes through a table and knows where each value stands,
+//! `keys` are the names that tables have, `checks` and `agents` the values that several tables hold.
 
 pub(in crate::system) mod agents;
 pub(in crate::system) mod checks;

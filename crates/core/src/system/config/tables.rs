@@ -38,7 +38,7 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
     pub check: Check,
-    /// How often it is mended before the run goes on without it.
+    /// How often it is fixed before the run goes on without it.
     pub fixes: Option<u32>,
 }
 

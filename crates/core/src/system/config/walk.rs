@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::terminal::misleads;
 use crate::time::Span;
 
-/// Beyond this a text is not a plan that somebody wrote.
+/// A larger text is not a hand-written plan.
 const LARGEST: usize = 64 << 20;
 
 /// Comparing a misspelt name with every other one is dear in a plan of a hundred thousand tasks: this many

@@ -81,7 +81,7 @@ impl Companion for Guardrails {
     }
 }
 
-/// Entries that somebody changed, as far as that was not told yet. So many are told at once: who changes more of a log
+/// Entries that were changed, as far as that was not reported yet. So many are reported at once: an edit of more of a log
 /// has written another.
 fn changed(found: &[Diagnostic], text: &str, chronicle: &Chronicle) -> Vec<Note> {
     const MOST: usize = 20;

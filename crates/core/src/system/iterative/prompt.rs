@@ -30,7 +30,7 @@ pub struct Iteration<'a> {
     /// The file in it that has the whole of the criteria: `tasks.md` or `plan.md`.
     pub plan: &'a str,
     pub guardrails: &'a [Guardrail],
-    /// Work is committed by whoever does it.
+    /// The agent commits its own work.
     pub commits: bool,
     /// The commands that judge it.
     pub commands: &'a [String],

@@ -206,7 +206,7 @@ impl System for Iterations {
 
     fn ending(&self, ended: &Ended<'_>) -> Option<(AgentEnd, Vec<String>)> {
         if about(ended.run, ended.task).is_none() {
-            // Whoever mends what the review found may do so without a word, or ask for a person.
+            // An agent that fixes what the review found may end without a word, or ask for a person.
             let Some(Signal::Escalate(reason)) = &ended.heard.signal else { return None };
             return Some((AgentEnd::Blocked { reason: reason.clone() }, Vec::new()));
         }

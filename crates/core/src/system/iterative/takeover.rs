@@ -212,7 +212,7 @@ fn in_git(spec: &TaskSpec, target: &Target, hashes: &[String]) -> (Vec<ImportedC
     let mut own = history.naming(spec);
     let logged = hashes.iter().filter_map(|hash| history.find(hash));
     own.extend(logged.filter(|place| history.is_of(*place, spec)));
-    // Somebody may have rebased or squashed it since.
+    // It may have been rebased or squashed since.
     let lost: Vec<&Oid> = hashes.iter().filter_map(|hash| target.elsewhere.get(hash)).collect();
     for commit in &lost {
         if let StandIn::Found(place, _) | StandIn::Holds(place) = target.stand_in(&spec.id, commit) {

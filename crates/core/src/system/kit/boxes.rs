@@ -21,7 +21,7 @@ pub struct Ticked {
 
 /// Tick the boxes of tasks that are completed, and open those of tasks that are not. The file is read as it is now, and
 /// boxes are found by their ids, so it may have changed since anybody looked. Nothing comes out for a file that cannot
-/// be written so: one that is no UTF-8 text.
+/// be written so: one that is not UTF-8 text.
 ///
 /// Of a task that is done the steps are, too, but for optional ones; of one that is not, its steps stay as they are, unless
 /// it has no box but them. A parent is ticked when all below it are.

@@ -1,4 +1,4 @@
-//! What somebody wants who changed a file of ours: found field by field, by the room whose file it is.
+//! What an edit of a state file asks for: found field by field, by the system whose file it is.
 
 use std::marker::PhantomData;
 

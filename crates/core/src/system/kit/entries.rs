@@ -156,7 +156,7 @@ pub(in crate::system) fn quoted(text: &str) -> String {
 const FILL: u8 = b' ';
 
 /// The text of such a file. `cat >>` and PowerShell's `>>` write into it in encodings of their own, so one file may hold
-/// several. A file that seemed empty would be begun anew whenever somebody looks: every byte is read as something. Of
+/// several. A file that seemed empty would be begun again at every look, so every byte is read as something. Of
 /// text in another encoding than the rest, what is ASCII is understood.
 pub fn text(bytes: &[u8]) -> String {
     let wide = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
@@ -182,7 +182,7 @@ pub fn appended(found: &[u8], text: &str) -> Vec<u8> {
     };
     let mut bytes = Vec::new();
     if found.len() % 2 == 1 {
-        // Half a character of somebody else's is filled up, on a line of its own.
+        // An incomplete character at the end is replaced, on a line of its own.
         bytes.push(FILL);
         bytes.extend(unit(u16::from(b'\n')));
     }

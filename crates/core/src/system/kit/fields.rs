@@ -11,7 +11,7 @@ pub(in crate::system) struct Reader {
     pub(in crate::system) problems: Vec<Diagnostic>,
 }
 
-/// A word that means one of ours, and whether it is the right one.
+/// A word that was understood as one of ours, and whether it is spelled exactly so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::system) struct LenientWord<T> {
     pub(in crate::system) word: T,

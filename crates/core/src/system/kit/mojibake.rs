@@ -28,7 +28,7 @@ static FORMS: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
     forms
 });
 
-/// The text with its signs as they were meant.
+/// The text with its signs as they were written.
 pub fn understood(text: &str) -> Cow<'_, str> {
     decode(text, |_, _| {})
 }

@@ -24,7 +24,7 @@ pub(in crate::system) struct Problems {
     unshown: Option<usize>,
 }
 
-/// Somebody's words as a message shows them: not all of a long text.
+/// Quoted text as a message shows it: not all of a long text.
 pub(in crate::system) fn cut(text: &str) -> String {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {

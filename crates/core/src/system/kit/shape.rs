@@ -1,4 +1,4 @@
-//! Which fields of a state file have a meaning here. All others belong to somebody else: they are found, carried in the
+//! Which fields of a state file have a meaning here. All others belong to other programs: they are found, carried in the
 //! journal, and laid over what is written.
 
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use Shape::{Each, Fields, List, Loose};
 pub(in crate::system) enum Shape {
     /// A value without fields of its own.
     Leaf,
-    /// The same, but where the run has nothing to say somebody else may, until the task is completed.
+    /// The same, but another program may set it where the run has no value, until the task is completed.
     Loose,
     /// These fields.
     Fields(&'static [(&'static str, Shape)]),
@@ -84,7 +84,7 @@ pub(in crate::system) fn lay_over(value: &mut Value, carried: &Map<String, Value
                             *under = over.clone();
                         }
                     }
-                    // Ours; whoever carried it thought otherwise.
+                    // A field of ours, although it was carried as another system's.
                     (Some(_), _) => {}
                     (None, over) => {
                         object.insert(key.clone(), over.clone());
@@ -123,7 +123,7 @@ pub(in crate::system) fn lay_over(value: &mut Value, carried: &Map<String, Value
     }
 }
 
-/// A whole entry of somebody's that the run does not know of, not just some fields beside ours.
+/// A whole entry that the run does not know, not just some fields next to ours.
 fn is_whole(entry: &Value) -> bool {
     entry.get("status").is_some()
 }

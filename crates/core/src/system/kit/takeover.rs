@@ -1,6 +1,6 @@
 //! Taking over what another system left: its files say what it believes, git and the disk say what is there.
 //!
-//! A system says what it wants to know ([`Questions`]); whoever can look answers ([`Evidence`]); the system judges each
+//! A system says what it wants to know ([`Questions`]); the engine looks and answers ([`Evidence`]); the system judges each
 //! task on that and comes to a [`Takeover`]: what to tell the run, and what to tell people. All of it is plain values,
 //! so that the simulator lives through a take-over as an engine does.
 
@@ -60,7 +60,7 @@ pub enum StateOf {
 
 /// What another system left about the tasks of a plan.
 pub trait Legacy {
-    /// What a run was begun with holds, unless somebody says otherwise now.
+    /// What a run was begun with holds, unless it is set otherwise now.
     fn keep_settings(&self, _settings: &mut Settings) {}
 
     /// The folder in which its worktrees lie.
@@ -81,7 +81,7 @@ pub struct Questions {
     /// The commits by which tasks prove themselves, newest first, named as in [`Target::elsewhere`]. `None`: nobody asks
     /// what the target holds.
     pub commits: Option<BTreeMap<TaskId, Vec<String>>>,
-    /// Commits that somebody says are the work of a task, whatever they prove.
+    /// Commits that are recorded as the work of a task, whatever they prove.
     pub owned: BTreeMap<TaskId, Vec<String>>,
     /// Which of those are compared with the target where it does not hold them.
     pub compared: Compared,
@@ -91,7 +91,7 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// Give the commits of a target to the tasks whose work somebody says they are.
+    /// Give the commits of a target to the tasks that they are recorded for.
     pub fn give(&self, target: &mut Target) {
         for (task, hashes) in &self.owned {
             for hash in hashes {
@@ -135,7 +135,7 @@ pub struct Place {
 #[derive(Clone, Debug)]
 pub struct Evidence {
     pub now: Timestamp,
-    /// A run begins with it. Otherwise somebody only wants to know.
+    /// A run begins with it. Otherwise it is only shown.
     pub begins: bool,
     pub target: Option<Target>,
     pub worktrees: BTreeMap<TaskId, Worktree>,
@@ -162,7 +162,7 @@ pub enum Worktree {
     Gone,
     /// Another run works there.
     Taken,
-    /// The one that was named is there, but not where Piton looks for it: it is left to whoever made it.
+    /// The one that was named is there, but not where Piton looks for it: it is left alone.
     Elsewhere {
         named: String,
         dir: String,
@@ -215,7 +215,7 @@ pub struct Takeover {
     pub lines: Vec<Line>,
 }
 
-/// A line for people. What stands in files of others may hold anything: whoever shows it makes it plain.
+/// A line for people. Text from other systems' files may hold anything: the caller that shows it escapes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     Title(String),
@@ -231,7 +231,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// A run that would leave out open tasks does not begin. Somebody who only wants to know is told of them.
+    /// A run that would leave out open tasks does not begin. Where it is only shown, they are named.
     pub(in crate::system) fn unless_none<'i>(
         open: impl Iterator<Item = &'i TaskId>,
         lines: &[Line],

@@ -108,7 +108,7 @@ fn read_plan(
     Plan { name, groups, tasks, settings }
 }
 
-/// Whoever is to write feedback has to be defined, where the plan itself says who.
+/// An agent that the plan names for feedback has to be defined.
 fn check_feedback(walk: &mut Walk<'_>, top: &Section<'_>, settings: &Settings) {
     let at = top.get("policy").and_then(|said| Some(said.value.as_table()?.get("feedback")?.span()));
     let agents = &settings.agents;
@@ -332,7 +332,7 @@ impl<'a> Tasks<'a> {
     }
 
     /// A name that no agent has is a mistake only where there are agents: without any, the plan is kept by
-    /// somebody who drives it himself, and `piton run` will ask for one.
+    /// a person who drives it by hand, and `piton run` will ask for one.
     fn check_agent(&mut self, walk: &mut Walk<'_>, section: &Section<'_>, name: &str) {
         let agents = &self.settings.agents;
         if agents.is_empty() || agents.contains_key(name) {

@@ -161,8 +161,7 @@ mirror! {
 
     /// A program that does the work.
     struct AgentTable {
-        /// Which client it is: `claude`, `codex`, `gemini` and `opencode` are known, `command` is any other program.
-        /// Default: `command`.
+        /// Which client it is; `command` is any other program. Default: `command`.
         adapter: Option<AdapterName>,
         /// What to start: a list of words, or text that is split like a shell does. No shell reads it. For the
         /// adapter `command`, and required there unless `piton.toml` defines this agent.
@@ -180,26 +179,25 @@ mirror! {
         model: Option<String>,
         /// More arguments for the client, after those that Piton passes itself: effort, tools, folders.
         args: Option<Vec<String>>,
-        /// The most turns of one try, with `claude` and `gemini`. Default: no bound.
+        /// The most turns of one try, for clients that can limit them. Default: no limit.
         #[schemars(range(min = 1, max = 10000))]
         max_turns: Option<u32>,
-        /// The most dollars one try may cost, with `claude`. Default: no bound.
+        /// The most dollars one try may cost, for clients that can limit them. Default: no limit.
         budget_usd: Option<f64>,
         /// What it may do without asking. `narrow`: commands, and files in its worktree. `all`: the client's own
         /// fences are off. Default: `narrow`.
         permissions: Option<PermissionsName>,
-        /// Whose limits and credentials it works under: agents of one provider meet them together. Default: `anthropic`
-        /// with `claude`, `openai` with `codex`, `google` with `gemini`, what stands before the slash in `model` with
-        /// `opencode`, and the agent's own name with `command`.
+        /// Whose limits and credentials it works under: agents of one provider share them. Default: the provider of the
+        /// client or of its `model`, and the agent's own name with `command`.
         #[schemars(length(min = 1))]
         provider: Option<String>,
-        /// The agent that stands in while its provider lets nobody work: a usage limit, or credentials that are refused.
-        /// Default: nobody does, and tasks wait.
+        /// The agent that stands in while its provider is unavailable: a usage limit, or credentials that are refused.
+        /// Default: none, and tasks wait.
         #[schemars(length(min = 1))]
         fallback: Option<String>,
         /// Give it Piton's tools (MCP), to ask about its task and to report. For clients. Default: true.
         mcp: Option<bool>,
-        /// Ask it once for a report when it is about to stop without one, with `claude` and `codex`. Default: false.
+        /// Ask it once for a report when it is about to stop without one, for clients with such a hook. Default: false.
         hooks: Option<bool>,
     }
 
@@ -337,7 +335,7 @@ mirror! {
         gate: Option<bool>,
     }
 
-    /// What is looked at when all tasks are through, and how often it is mended. It has `run`, `file` or `review`.
+    /// What is checked when all tasks are done, and how often it is fixed. It has `run`, `file` or `review`.
     struct GateTable {
         /// For people. Default: the command.
         #[schemars(length(min = 1))]
@@ -360,8 +358,8 @@ mirror! {
         pipefail: Option<bool>,
         /// Run it on what a fresh clone has: no ignored file, nothing copied, no set-up. Default: false.
         fresh: Option<bool>,
-        /// How often an agent may mend it before the run goes on without it. Default: 3; of `smoke_test` and
-        /// `qa_review` 2.
+        /// How often an agent may fix it before the run goes on without it. Default: 3; for `smoke_test` and `qa_review`
+        /// 2.
         #[schemars(range(min = 0, max = 20))]
         fixes: Option<u32>,
     }

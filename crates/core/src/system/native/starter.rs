@@ -4,7 +4,7 @@ use super::name_from;
 use crate::client::Adapter;
 use crate::system::Worker;
 
-/// A commented plan that runs as it stands, once somebody can work on it. A name that cannot be one is made fit.
+/// A commented plan that runs as it is, once there is an agent. A name that cannot be one is made fit.
 pub fn starter(name: &str, worker: Worker) -> String {
     let agents = match worker {
         Worker::Client(adapter) => {

@@ -1,4 +1,4 @@
-//! A plan as `plan.toml`. What a plan of Piton's own has no words for is left out; whoever needs to know reads it back
+//! A plan as `plan.toml`. What a plan of Piton's own has no words for is left out; the export reads it back
 //! and compares.
 
 use super::checks::{check_name, usual_timeout};
@@ -60,7 +60,7 @@ pub fn write(plan: &Plan) -> String {
         }
         toml += &format!("checks = {}\n{}", checks(&task.checks), limits(task, rule));
         toml += if task.gate { "gate = true\n" } else { "" };
-        // Not among what the first one rules: whoever says nothing has it from its client.
+        // The default of the first agent does not apply: without a value, the client decides.
         let silence =
             task.silence.map(|limit| if limit.is_zero() { "\"off\"".to_owned() } else { span(limit) });
         toml += &silence.map_or_else(String::new, |silence| format!("silence = {silence}\n"));

@@ -134,7 +134,7 @@ impl Mentions {
     }
 }
 
-/// `T001`: three digits or more, or letters between them; a plan may well speak of a `T3` that is no task.
+/// `T001`: three digits or more, or letters between them; a plan may well speak of a `T3` that is not a task.
 fn is_task(word: &str) -> bool {
     let rest = word.strip_prefix('T').unwrap_or_default();
     is_certain(word)

@@ -27,7 +27,7 @@ pub(super) fn gates(
     let review = names.pop();
     let uat = names.iter().position(|name| *name == "uat").unwrap_or(names.len());
     names.insert(uat, COVERAGE);
-    // Somebody's own come before the last review.
+    // Gates of the project's own come before the last review.
     names.extend(config.gates.keys().map(String::as_str).filter(|name| !is_known(name)));
     names.extend(review);
     let (mut groups, mut tasks) = (Vec::new(), Vec::new());
@@ -59,7 +59,7 @@ fn is_known(name: &str) -> bool {
 }
 
 /// Whether every story has an end-to-end test, by files that are called so: asked before acceptance where the project has
-/// such tests, and mended once.
+/// such tests, and fixed once.
 fn coverage(config: &Config, about: &About) -> Option<(Vec<Check>, u32)> {
     let is_e2e = |file: &String| file.to_lowercase().contains("e2e");
     let planned = || about.tasks.values().any(|task| task.files.iter().any(is_e2e));
@@ -77,7 +77,7 @@ fn coverage(config: &Config, about: &About) -> Option<(Vec<Check>, u32)> {
     Some((vec![Check::new(name, run, config::CHECK_TIMEOUT)], 1))
 }
 
-/// What a gate looks at, and how often it is mended: as the project says, and for unit tests as they are found.
+/// What a gate checks, and how often it is fixed: as the project says, and for unit tests as they are found.
 fn checks(name: &str, config: &Config, detected: &[Detected], about: &About) -> Option<(Vec<Check>, u32)> {
     let usual = if ["smoke_test", "qa_review"].contains(&name) { FEW_FIXES } else { FIXES };
     if let Some(gate) = config.gates.get(name) {

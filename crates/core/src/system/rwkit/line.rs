@@ -67,7 +67,7 @@ pub(super) fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| "[]()*_:,`".contains(c))
 }
 
-/// `P1`; more than two digits are no priority. `P0` is as urgent as it gets.
+/// `P1`; more than two digits are not a priority. `P0` is as urgent as it gets.
 pub(super) fn priority_of(word: &str) -> Option<u32> {
     let digits = word.strip_prefix(['P', 'p']).filter(|digits| (1..=2).contains(&digits.len()))?;
     let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u32>().ok())??;
@@ -156,7 +156,7 @@ impl Words<'_> {
     }
 }
 
-/// `T001`, `T0S1`, `task-001`: a `T` alone is no id, nor is a word that begins with one.
+/// `T001`, `T0S1`, `task-001`: a `T` alone is not an id, nor is a word that begins with one.
 pub(super) fn is_certain(id: &str) -> bool {
     let rest = id.strip_prefix(['T', 't']).unwrap_or_default();
     let named = id.get(..5).filter(|task| task.eq_ignore_ascii_case("task-")).map_or("", |_| &id[5..]);

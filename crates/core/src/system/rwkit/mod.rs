@@ -47,7 +47,7 @@ pub fn stem(path: &str) -> &str {
     ends.or_else(|| name.strip_suffix(".md")).unwrap_or(name)
 }
 
-/// Whether a file is called like a list; others are lists if somebody says so.
+/// Whether a file is named like a list; others are lists if a person names them.
 pub fn is_list(path: &str) -> bool {
     ENDS.iter().any(|end| path.ends_with(end)) && !is_master(path)
 }

@@ -26,7 +26,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What the agent is asked to do. Files and checks are told by whoever starts it. `retold` is how much may still be
+/// What the agent is asked to do. The caller adds files and checks. `retold` is how much may still be
 /// said more than once, over the whole list.
 pub(super) fn prompt(source: &Source<'_>, task: &Task, retold: &mut usize) -> String {
     let Source { list, stories, .. } = source;
@@ -83,7 +83,7 @@ fn body(text: &str, lines: &Checklist, task: &Task) -> String {
             Kind::Heading(_) | Kind::Rule | Kind::Comment | Kind::FrontMatter => continue,
         };
         body += if std::mem::take(&mut blank) { "\n" } else { "" };
-        // A deep hole in a file is no depth of thought.
+        // Deeper indentation says nothing more.
         body.extend(std::iter::repeat_n(' ', line.indent.saturating_sub(task.indent + 2).min(40)));
         body += &said;
         body.push('\n');

@@ -178,7 +178,7 @@ impl System for Rwkit {
         let Some(mut file) = state::project(source.state, source.chronicle, &place.project_path) else {
             return Vec::new();
         };
-        // It is the picture of no run: whoever finds it takes it over.
+        // It shows no run, so the next run takes it over.
         (file.piton_run, file.piton_seq) = (String::new(), 0);
         file.rename(&|old| names.task(old).to_owned());
         let name = state::FILE.rsplit('/').next().unwrap_or_default();

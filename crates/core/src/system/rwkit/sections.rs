@@ -21,7 +21,7 @@ pub(super) struct Section {
     pub(super) is_batch: bool,
     /// Totals stand here.
     pub(super) summary: bool,
-    /// It has been said that boxes here are no tasks.
+    /// It has been said that boxes here are not tasks.
     pub(super) told: bool,
 }
 

@@ -101,7 +101,7 @@ pub(super) fn done(other: &Elsewhere<'_>) -> Vec<TaskId> {
     tasks.filter(is_done).map(|task| task.id).collect()
 }
 
-/// What a state file that somebody else left calls completed, if it is about this list.
+/// What another system's state file calls completed, if it is about this list.
 fn said_done(bytes: &[u8], list: &str, root: &str) -> BTreeSet<TaskId> {
     let found = state::read(&text::decode(bytes).text).state;
     let is_ours = found.piton_run.is_some();

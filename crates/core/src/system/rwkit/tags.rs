@@ -13,7 +13,7 @@ pub(super) enum Name {
     Deps,
     Files,
     Size,
-    /// Somebody else's; it is kept.
+    /// Unknown; it is kept.
     Other,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Tagged {
     pub(super) pieces: Vec<Range<usize>>,
 }
 
-/// A name is short; a sentence in brackets with a colon in it is no tag.
+/// A name is short; a sentence in brackets with a colon in it is not a tag.
 const LONGEST_NAME: usize = 20;
 
 impl Tagged {

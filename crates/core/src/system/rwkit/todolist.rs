@@ -41,9 +41,9 @@ pub struct ListedStory {
     /// Its heading, or where a task names it first.
     pub(super) at: Range<usize>,
     pub(super) has_heading: bool,
-    /// What somebody wants, as quoted below the heading.
+    /// The user's wish, as quoted below the heading.
     pub(super) quote: Vec<Range<usize>>,
-    /// When it is accepted: boxes that are no tasks.
+    /// When it is accepted: boxes that are not tasks.
     pub(super) criteria: Vec<Range<usize>>,
 }
 
@@ -311,7 +311,7 @@ impl Builder<'_, '_> {
         (line.text.start..end, next)
     }
 
-    /// A box that is no task.
+    /// A box that is not a task.
     fn foreign(&mut self, line: &Line, head: &Head) {
         if self.section.criteria.is_some() {
             if let Some(story) = self.section.story() {

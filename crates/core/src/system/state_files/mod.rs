@@ -44,7 +44,7 @@ pub struct Picture {
     pub text: String,
 }
 
-/// A state file as somebody left it, whatever encoding their tool has, with what is said twice in it; or why it is none.
+/// A state file in whatever encoding, with the names that appear twice in it; or why it is not one.
 pub fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), String> {
     // Our own is UTF-8, and may be larger than anything that a person writes.
     let text = match std::str::from_utf8(bytes) {
@@ -63,7 +63,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), String> {
     Ok((root.value(), twice.iter().map(at).collect()))
 }
 
-/// Whether a text is the beginning of a state file, or nothing at all: so it is while somebody writes it in place.
+/// Whether a text is the beginning of a state file, or empty: it looks like that while it is written in place.
 pub fn is_cut_short(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     serde_json::from_slice::<IgnoredAny>(text).is_err_and(|error| error.is_eof())
@@ -80,7 +80,7 @@ pub trait Companion: Sync {
     }
 
     /// Compare the file with the run. What is claimed is being checked: it is left as it is, and told again. `shown` are the
-    /// [`ticks`](Reconciled::ticks) of the last time: a box of these that is open now was unticked by somebody.
+    /// [`ticks`](Reconciled::ticks) of the last time: a box of these that is open now was unticked.
     fn reconcile(
         &self,
         found: Option<&[u8]>,
@@ -139,7 +139,7 @@ impl Reconciled {
     }
 }
 
-/// An entry that somebody wrote into a log.
+/// An entry that was written into a log.
 pub(super) fn entry(section: Section) -> Note {
     Note::Entry { task: section.task, text: section.text, for_next: false }
 }

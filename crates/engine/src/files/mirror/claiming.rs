@@ -19,7 +19,7 @@ use crate::{checks, clock};
 const LOOK: Duration = Duration::from_secs(2);
 
 impl Mirror {
-    /// Somebody says a task is done: whoever holds it holds it on, and its checks decide. `None`: they still run.
+    /// A task is called done: its holder keeps it, and its checks decide. `None`: they still run.
     pub(in crate::files) fn claim(
         &mut self,
         journal: &mut Journal,
@@ -144,7 +144,7 @@ impl Mirror {
         Ok(seen.into_iter().chain([command]).collect())
     }
 
-    /// A claim that is not taken, said where it was made. Whoever did not begin the task does not hold it either.
+    /// A claim that is rejected, noted where it was made. It makes nobody the holder of the task.
     fn turn_down(
         &mut self,
         journal: &mut Journal,
@@ -284,7 +284,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// A worktree that whoever drives by the file names for a task.
+    /// A worktree that the file names for a task.
     fn has_worktree(&self, task: &Task) -> bool {
         let fields = self.chronicle.carried.get(self.file);
         let named = |path: &str| fields.and_then(|fields| fields.pointer(path)).and_then(Value::as_str);
@@ -304,7 +304,7 @@ fn command(task: &Task, by: &str, claim: Claim, report: &Report) -> Command {
     Command::Report { task: task.id.clone(), by: by.to_owned(), fence, claim, report }
 }
 
-/// Whoever holds a task holds it on; else the file does in which it is called done.
+/// The holder of a task keeps it; without one, the file in which it is called done holds it.
 fn held_by(task: &Task, file: &str) -> String {
     match &task.holder {
         Some(Holder::Ledger(name)) => name.clone(),

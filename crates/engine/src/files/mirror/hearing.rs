@@ -1,4 +1,4 @@
-//! What somebody wrote into the state file, carried to the rules: each edit once, and a claim to its checks.
+//! Edits of the state file, carried to the rules: each edit once, and a claim to its checks.
 
 use camino::Utf8PathBuf;
 use piton_core::chronicle::Failure;
@@ -31,7 +31,7 @@ impl Aide for NotNow {
 }
 
 impl Mirror {
-    /// Take in what somebody wrote.
+    /// Apply the edits of a version of the file.
     pub(super) fn hear(
         &mut self,
         journal: &mut Journal,
@@ -57,7 +57,7 @@ impl Mirror {
         };
         let Some((shown, base)) = self.origin(journal, &found)? else {
             if let Some(other) = self.shows_another(journal, &found)? {
-                // What somebody wrote there is said to that run, by which it is not worked on now.
+                // The edits are applied to that run, which is not worked on now.
                 let theirs = Mirror::open(&self.project, journal, &other)?;
                 return theirs.map_or(Ok(()), |mut theirs| theirs.hear(journal, &mut NotNow, bytes));
             }

@@ -1,8 +1,8 @@
-//! One run's state file: what it shows, what somebody wrote into it, and how both become one again. The other files
-//! of its system are settled with it, see [`super::beside`].
+//! One run's state file: what it shows, how it was edited, and how both become one again. The other files
+//! of its system are settled with it, see [`super::companions`].
 //!
 //! The file is a picture of the journal at the position it names. An edit is what differs from the picture at that
-//! position, so a stale copy is no wish to go back; each edit is journaled with its place, so none is heard twice.
+//! position, so a stale copy is not a request to go back; each edit is journaled with its place, so none is heard twice.
 
 mod claiming;
 mod hearing;
@@ -30,9 +30,9 @@ use crate::lock::Lock;
 use crate::project::Project;
 use crate::{clock, crash, disk};
 
-/// How often somebody may write in the very moment we do before they are heard the next time.
+/// How often the file may be written at the same moment before its edits have to wait for the next time.
 pub(super) const ROUNDS: usize = 8;
-/// How long somebody who holds the file is left alone before we look again.
+/// How long a process that holds the file is waited for before we look again.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Pictures that are kept to compare edits with: an edit is mostly of the last one.
 const PICTURES: usize = 4;
@@ -50,7 +50,7 @@ pub enum FilesError {
     Waits(Wait),
 }
 
-/// What somebody else holds, and what becomes of it.
+/// What another process holds, and what becomes of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Wait {
     #[error(
@@ -68,9 +68,9 @@ impl FilesError {
     }
 }
 
-/// Whoever does for a state file what is more than reading and writing it.
+/// Does for a state file what is more than reading and writing it.
 pub trait Aide {
-    /// Run the checks of a task that somebody called done, at once or meanwhile.
+    /// Run the checks of a task that the file calls done, at once or meanwhile.
     /// `None`: not yet, ask again. The place is told the first time.
     fn judge(
         &mut self,
@@ -79,11 +79,11 @@ pub trait Aide {
         place: Option<&Place>,
     ) -> Option<Result<Judgement, String>>;
 
-    /// Somebody else holds the file, and is waited for. Told once.
+    /// Another process holds the file, and is waited for. Reported once.
     fn waits(&mut self, wait: &Wait);
 
-    /// Write a task that somebody added into the plan, and take it up into the run; or say why not. What is done already
-    /// is not done again.
+    /// Write a task that was added in the file into the plan, and take it up into the run; or say why not. What is done
+    /// already is not done again.
     fn add(&mut self, journal: &mut Journal, task: &Addition) -> Result<(), String>;
 }
 
@@ -100,7 +100,7 @@ pub struct Mirror {
     pub(super) state: State,
     pub(super) chronicle: Chronicle,
     pictures: VecDeque<(u64, Value)>,
-    /// Tasks that somebody called done and whose checks are still running: shown so, and if we die, found so.
+    /// Tasks that the file calls done and whose checks are still running: shown so, and if we die, found so.
     pub(super) claimed: Vec<TaskId>,
     /// Claims that were decided while the files are being settled: who claims it in two of them is answered once.
     pub(super) judged: Vec<TaskId>,
@@ -134,7 +134,7 @@ impl Stamp {
 }
 
 impl Mirror {
-    /// Whoever it is of by now.
+    /// The run that owns it by now.
     pub(super) fn open(
         project: &Project,
         journal: &mut Journal,
@@ -194,7 +194,7 @@ impl Mirror {
         }
     }
 
-    /// Hear what was written into the file, and write what is true now. Somebody who is writing it is waited for.
+    /// Apply the edits of the file, and write what is true now. A process that is writing it is waited for.
     pub fn settle(&mut self, journal: &mut Journal, aide: &mut dyn Aide) -> Result<(), FilesError> {
         let mut told = false;
         while let Some(wait) = self.settle_unless_held(journal, aide)? {
@@ -248,7 +248,7 @@ impl Mirror {
             let lists = self.plan.parent().unwrap_or(Utf8Path::new(".")).to_owned();
             quiet &= self.hear_what_was_displaced(journal, aide, &lists)?;
         }
-        // Taken before anything is read: whoever writes from here on is seen now or the next time.
+        // Taken before anything is read: a write from here on is seen now or the next time.
         let stamps = self.stamps();
         for _ in 0..ROUNDS {
             quiet &= self.settle_state(journal, aide, &path)?;
@@ -269,7 +269,7 @@ impl Mirror {
         Ok(held.then_some(Wait::HalfWritten(path)))
     }
 
-    /// Whether somebody is writing the file in place. What was kept aside when this run took it over is not waited for.
+    /// Whether a process is writing the file in place. What was kept aside when this run took it over is not waited for.
     fn is_being_written(&self, path: &Utf8Path) -> Result<bool, FilesError> {
         let is_new = self.state.tasks().all(|task| task.fence == 0);
         let is_kept = || Ok::<_, FilesError>(read(path)? == read(&Utf8PathBuf::from(format!("{path}.bad")))?);
@@ -330,7 +330,7 @@ impl Mirror {
                     self.shown.seq = self.state.seq();
                     break;
                 }
-                // Somebody is writing it in this very moment: what they write next must not go into a file that is gone.
+                // A process is writing it in this very moment: what it writes next must not go into a file that is gone.
                 Some(theirs) if state_files::is_cut_short(&theirs.bytes) => {
                     let between = theirs.put_back(path).map_err(FilesError::io(path))?;
                     if let Some(between) = between.filter(|file| file.bytes != text.as_bytes()) {
@@ -338,7 +338,7 @@ impl Mirror {
                     }
                     return Ok(false);
                 }
-                // Somebody wrote in this very moment.
+                // It was written in this very moment.
                 Some(theirs) => self.hear(journal, aide, &theirs.bytes)?,
                 None => {}
             }
@@ -549,7 +549,7 @@ impl Mirror {
                 all = false;
                 continue;
             }
-            // Our own half-written file says nothing new, or is no JSON.
+            // Our own half-written file says nothing new, or is not JSON.
             if state_files::parse(&bytes).is_ok() {
                 self.hear(journal, aide, &bytes)?;
             } else {
@@ -576,7 +576,7 @@ pub struct LockLeft {
     pub over: bool,
 }
 
-/// Whether somebody is writing a file in place: it is empty or ends too early, and was touched just now.
+/// Whether a process is writing a file in place: it is empty or ends too early, and was touched just now.
 fn is_half_written(path: &Utf8Path) -> Result<bool, FilesError> {
     let is_cut = read(path)?.is_some_and(|bytes| state_files::is_cut_short(&bytes));
     Ok(is_cut && !touched::is_stale(path))

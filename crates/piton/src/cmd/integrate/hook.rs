@@ -2,7 +2,7 @@
 //! with `--attempt`, an agent that Piton started may, unless it has not said what came of its task.
 //!
 //! Exit code 2 sends the client on, with what is said. Whatever goes wrong here lets it stop: a hook must not hold
-//! anybody for a reason that they cannot mend.
+//! anybody for a reason that they cannot fix.
 
 use std::io::Read;
 
@@ -45,7 +45,7 @@ pub(crate) fn hook(args: &HookArgs) -> Exit {
     // Without its words nothing is known, also not whether it was sent on before.
     let heard = std::io::stdin().take(LONGEST).read_to_end(&mut said);
     let Some(stopping) = heard.ok().and_then(|_| hook::stopping(&said)) else { return FINE };
-    // Whoever cannot report after being sent on once must be able to stop.
+    // An agent that cannot report after being asked once must be able to stop.
     if stopping.again {
         return FINE;
     }

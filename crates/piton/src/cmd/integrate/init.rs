@@ -81,7 +81,7 @@ pub(crate) fn init(args: &InitArgs) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-/// Whether somebody at a terminal says so.
+/// Whether the person at the terminal agrees.
 fn agreed() -> Outcome<bool> {
     if !io::stdin().is_terminal() || !ui::is_terminal() {
         return Ok(false);
@@ -126,7 +126,7 @@ impl Change {
         }
         let displaced = disk::exchange(&self.path, after.as_bytes()).map_err(failed())?;
         if displaced.as_deref() != self.before.as_deref().map(str::as_bytes) {
-            // Somebody wrote it while the change was looked at: theirs stays.
+            // It was changed while the person looked at the change: that version stays.
             if let Some(theirs) = &displaced {
                 disk::exchange(&self.path, theirs).map_err(failed())?;
             }
@@ -137,7 +137,7 @@ impl Change {
     }
 }
 
-/// What is there; a link is somebody's arrangement, and not replaced by a file.
+/// What is there. A link was made on purpose, and is not replaced by a file.
 fn read(path: &Utf8Path) -> Outcome<Option<String>> {
     let data = match fs::symlink_metadata(path) {
         Ok(data) => data,

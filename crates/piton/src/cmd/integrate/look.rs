@@ -52,7 +52,7 @@ struct Seen<'a> {
     missing: Vec<&'a String>,
 }
 
-/// Larger files are no texts that somebody wrote.
+/// Larger files are not hand-written text.
 const LARGEST: u64 = 4 << 20;
 
 impl<'a> Seen<'a> {

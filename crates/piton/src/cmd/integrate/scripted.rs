@@ -78,7 +78,7 @@ fn step(line: &str, prompt: &str) -> Outcome<Option<Exit>> {
         "say" => ui::answer_line(rest),
         "signal" => ui::answer_line(format!("<signal>{rest}</signal>")),
         "sleep" => std::thread::sleep(Duration::from_millis(rest.parse().map_err(|_| bad())?)),
-        // Opening a FIFO waits until somebody opens its other end: two processes meet without a clock.
+        // Opening a FIFO waits until another process opens its other end: two processes meet without a clock.
         "meet" => drop(std::fs::File::open(first).map_err(cannot("open"))?),
         "hang" => loop {
             std::thread::park();

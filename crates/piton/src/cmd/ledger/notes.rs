@@ -131,7 +131,7 @@ fn remove(part: &str, by: &By, of: &OfRun) -> Outcome<Exit> {
     }
 }
 
-/// How often somebody may write the file, or an engine hear the lesson again, in the very moment that it goes.
+/// How often the file may change, or an engine read the lesson again, while it is being removed.
 const ROUNDS: usize = 8;
 
 /// Take a lesson out of the journal and, where a file has it as well, out of that: what one of the two has, the other gets
@@ -190,7 +190,7 @@ fn keep(note: Note, by: &By, of: &OfRun) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-/// What somebody wrote, as it may be shown.
+/// Text from outside, as it may be shown.
 fn words(text: &str) -> Outcome<String> {
     let text = clean_text(text.as_bytes()).trim().to_owned();
     match text.len() {

@@ -1,4 +1,4 @@
-//! `piton orient`: what somebody who begins to work has to know. Reads only.
+//! `piton orient`: what a newcomer to a run has to know. Changes nothing.
 
 use clap::Args;
 use piton_core::plan::TaskId;

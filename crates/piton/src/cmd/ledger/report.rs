@@ -1,4 +1,4 @@
-//! The ledger: somebody else does the work and asks Piton to keep the state.
+//! The ledger: a person or another program does the work and asks Piton to keep the state.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
@@ -79,7 +79,7 @@ pub(crate) fn next(args: &NextArgs) -> Outcome<Exit> {
         find::run(&args.which)
     }?;
     if attempt::attempt()?.is_none() && found.may_have_changed()? {
-        // Unless somebody wrote into the state file, has committed what a claim waits for, or is not alive any more: what
+        // Unless the state file was edited, work that a claim waits for was committed, or a holder has died: what
         // is next may depend on it.
         let (run, project) = (Some(found.run.to_string()), Some(found.project.root.clone()));
         found = find::run_to_change(&Which { run, plan: None, project_path: project }, None)?;
@@ -162,14 +162,14 @@ fn living(pid: u32) -> Outcome<HolderProcess> {
     })
 }
 
-/// Hold a task as long as a process lives; without one it is held until somebody reports on it.
+/// Hold a task as long as a process lives; without one it is held until it is reported.
 fn bind(found: &mut FoundRun, task: &TaskId, process: Option<HolderProcess>) -> Outcome {
     let (Some(process), Some(known)) = (process, found.journal.task(&found.run, task)?) else {
         return Ok(());
     };
     let command = Command::Bind { task: task.clone(), fence: known.fence, process };
     match found.journal.command(&found.run, &command, clock::now()) {
-        // Whoever took it away meanwhile has it.
+        // It was taken by another holder meanwhile.
         Ok(_) | Err(CommandError::Refused(_)) => Ok(()),
         Err(CommandError::Journal(error)) => Err(error.into()),
     }
@@ -188,12 +188,12 @@ fn mark(found: &FoundRun, events: &[Recorded]) -> Outcome<Option<Command>> {
     Ok(Some(Command::Mark { task: task.clone(), fence: *fence, mark }))
 }
 
-/// Somebody new has looked at what another called done, and found nothing left to do.
+/// Another person or agent has looked at work that was called done, and found nothing left to do.
 pub(crate) fn confirm(args: &ConfirmArgs) -> Outcome<Exit> {
     let found = find::run_of(&args.task, &args.which)?;
     let task = found.journal.task(&found.run, &args.task)?;
     if task.as_ref().is_some_and(|task| task.decided == Status::Completed) {
-        // Whoever confirms twice has lost the first answer.
+        // A second confirmation comes from a caller that lost the first answer.
         ui::say(format!("{} is already completed: there is nothing left to confirm", args.task));
         return Ok(FINE);
     }

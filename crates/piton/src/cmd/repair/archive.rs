@@ -1,4 +1,4 @@
-//! `piton archive`: put plans away that are finished. Never one that somebody works on, and nothing is lost.
+//! `piton archive`: put finished plans away. Never one that is worked on, and nothing is lost.
 
 use std::collections::BTreeSet;
 

@@ -150,7 +150,7 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &mut Journal) ->
                 let goes = task.progress.worktree && (unfinished || task.decided == Status::Completed);
                 let own = facts.settings.worktree.shared.is_none() && goes;
                 let path = own.then(|| project.worktree_path_if_owned(run, dir, task.id.as_str())).flatten();
-                // Also one whose folder is gone: somebody may have been killed before that was written down.
+                // Also one whose folder is gone: a process may have been killed before that was written down.
                 if let Some(path) = path {
                     let bytes = paths::bytes_in(&path);
                     add(What::Worktree { task: task.id.clone(), fence: task.fence, path }, bytes);
@@ -269,7 +269,7 @@ fn remove(project: &Project, repo: Option<&Repo>, journal: &mut Journal, left: &
                 repo()?.change_refs(away.as_slice())?;
             }
         }
-        // Whoever locks a run clears these.
+        // The next process that locks the run clears these.
         What::Lock { .. } => {}
         What::Jobs { path } => {
             piton_engine::sandbox::clear_all(path);

@@ -154,7 +154,7 @@ impl Visit<'_> {
 
     /// Whether there is a fence around agents that are started here and now.
     fn fence(&mut self) {
-        // A piton.toml that cannot be used is told of by whoever uses it.
+        // Commands that use a broken piton.toml report it.
         let config = plans::config(&self.project.root).ok().flatten();
         let said = config.map(|config| config.fences.sandbox).unwrap_or_default();
         let (mode, source) = match sandbox::wished() {
@@ -338,7 +338,7 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// A state file shows the journal; what somebody wrote into it goes through the rules.
+    /// A state file shows the journal; edits of it go through the rules.
     fn against_its_file(&mut self, journal: &mut Journal, run: &RunId, alive: bool) -> Outcome {
         if let Some(facts) = journal.facts(run)?
             && let Some(told) = gone::describe(Utf8Path::new(&facts.plan), facts.settings.form.system(), run)
@@ -388,7 +388,7 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// The lock of the recipes, which whoever dies leaves behind: scripts wait for it for ever.
+    /// The recipes' lock, which a script that dies leaves behind: other scripts wait for it for ever.
     fn lock_left(&mut self, run: &RunId, left: &LockLeft) -> Outcome {
         let path = paths::shown(&left.path);
         let by = if left.by_piton { "a Piton that died" } else { "a script" };

@@ -72,7 +72,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     if !loudness.json && !loudness.quiet {
         say_beginning(&journal, &run, &found, &project)?;
     }
-    // Files are settled by whoever keeps them, below.
+    // `Keeping` reconciles the files, below.
     let mut claims = FoundRun { project: project.clone(), journal, run: run.clone() };
     claims.settle_claims()?;
     let FoundRun { mut journal, .. } = claims;
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     Ok(view::exit_code(&reason))
 }
 
-/// A state file that somebody deleted says nothing, and whoever did it as the first step of a reset is told what does one.
+/// A deleted state file changes nothing. It may have been meant as a reset, so say which command resets.
 fn tell_deleted(found: &FoundPlan, project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
     let name = found.system().files().state;
     let (Some(name), false) = (name, state_files::has_state_file(found, project)) else { return Ok(()) };

@@ -152,7 +152,7 @@ impl Observer for Printer {
 
 pub(crate) fn retry(args: &OfTask) -> Outcome<Exit> {
     let mut found = command::run(&args.which, Some(&args.task))?;
-    // Whoever wants a task tried again now wants to know whether its provider lets it.
+    // A retry cannot start while its provider is unavailable: say so.
     let state = found.journal.load(&found.run)?;
     let meant = state.run().zip(state.task(&args.task).ok().flatten());
     let provider = meant.map(|(run, task)| run.provider(piton_core::run::worker(run, task)).to_owned());
@@ -209,7 +209,7 @@ fn kept_by(found: &FoundRun, provider: &str) -> Outcome<Option<(String, Agent)>>
     Ok(name.and_then(|name| Some((name.clone(), facts.settings.agents.get(name)?.clone()))))
 }
 
-/// Ask it a harmless question. The inner error is why that is no answer.
+/// Ask it a harmless question. The inner error is why that is not an answer.
 fn answers((name, agent): &(String, Agent)) -> Outcome<Result<(), String>> {
     ui::say(format!("asking {}", ui::plain(name)));
     Ok(crate::clients::ask(agent)?.wrong.map_or(Ok(()), Err))
@@ -237,7 +237,7 @@ pub(crate) fn unblock(args: &UnblockArgs) -> Outcome<Exit> {
 
 pub(crate) fn answer(args: &AnswerArgs) -> Outcome<Exit> {
     let mut found = command::run(&args.which, Some(&args.task))?;
-    // Whoever calls by MCP has a name, and it need not be the person's.
+    // A caller over MCP has a name of its own, which need not be the person's.
     let holder = std::env::var("PITON_HOLDER").ok().filter(|name| !name.trim().is_empty());
     let by = holder.unwrap_or_else(command::you);
     let command = Command::Answer { task: args.task.clone(), by, text: answer_of(&args.text)? };

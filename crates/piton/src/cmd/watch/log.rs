@@ -81,7 +81,7 @@ pub(crate) fn log(args: &LogArgs) -> Outcome<Exit> {
         if page.len() == PAGE {
             continue;
         }
-        // Nobody will add to a run that has no engine, except by hand: that is no reason to wait.
+        // Nobody will add to a run that has no engine, except by hand: that is not a reason to wait.
         if !args.follow || !project.engine_lives(&run) {
             return Ok(FINE);
         }

@@ -112,8 +112,8 @@ fn bills_document(bills: &Bills) -> Value {
     Value::Array(rows)
 }
 
-/// Providers that let no agent work, and until when; `null` where only a person can end that. One whose servers fail is asked
-/// at `asked_at`.
+/// Providers that let no agent work, and until when; `null` where only a person can end that. One whose servers fail is
+/// asked at `asked_at`.
 fn outages_document(outages: &Outages, facts: &Run) -> Value {
     let row = |(provider, outage): (&String, &Outage)| {
         let until = outage.until.map(|until| until.to_string());

@@ -1,6 +1,6 @@
 //! `PROJECT.md`: what a run has made is entered in the project's own description.
 //!
-//! The file is somebody's prose with one `<project-context>` block in it. Text is put into that block; nothing else
+//! The file is prose with one `<project-context>` block in it. Text is put into that block; nothing else
 //! of the file changes by a byte, and what is not understood stays as it is.
 
 mod block;
@@ -118,7 +118,7 @@ pub fn fold(text: &str, done: &[&TaskSpec], hash: &str, time: Timestamp) -> Resu
     })
 }
 
-/// Words such as `current-HEAD` are no commit: then it is unknown.
+/// Words such as `current-HEAD` are not a commit: then it is unknown.
 fn last_hash(block: &Block<'_>, warnings: &mut Vec<String>) -> Option<String> {
     let (said, line) = block.value("last-context-hash")?;
     let is_hash = (7..=64).contains(&said.len()) && said.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! More in a JSON text that somebody laid out by hand: what stands there stays, what is added looks like it.
+//! Adds to a JSON text with its own layout: what is there stays, what is added looks like it.
 
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 use super::steps::Step;
 use super::xml::{Element, dedent};
 
-/// What the agent is asked to do. Files, checks and criteria are told by whoever starts it.
+/// What the agent is asked to do. The caller adds files, checks and criteria.
 pub(super) fn prompt(root: &Element, steps: &[Step]) -> String {
     let mut text = root.child("objective").map(Element::dedented).unwrap_or_default();
     let section = |name: &str| root.child(name).into_iter();

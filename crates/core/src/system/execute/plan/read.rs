@@ -60,7 +60,7 @@ struct Reader {
     strict: bool,
     texts: BTreeMap<String, String>,
     problems: Vec<Problem>,
-    /// Ids, in lower case, of task files that could not be read: waiting for one is no second mistake.
+    /// Ids, in lower case, of task files that could not be read: waiting for one is not a second mistake.
     broken: BTreeSet<String>,
     /// Layers that have task files, whatever is in them.
     layers: BTreeSet<String>,
@@ -89,7 +89,7 @@ impl Reader {
         }
     }
 
-    /// A file's text, which is kept for whoever shows the problems. Nothing if it is no text.
+    /// A file's text, which is kept to show problems in it. `None` if it is not text.
     fn decode(&mut self, file: &str, bytes: &[u8]) -> Option<String> {
         let decoded = text::decode_with(bytes, self.strict);
         let refused = decoded.text.is_empty() && !decoded.problems.is_empty();

@@ -297,7 +297,7 @@ fn stray(section: &Element, found: &mut Problems) {
     }
 }
 
-/// An element nobody knows is left out in silence, unless it seems to be one that somebody misspelt.
+/// An unknown element is ignored, unless it looks like a misspelt one.
 fn warn_of_typos(root: &Element, found: &mut Problems) {
     for parent in std::iter::once(root).chain(&root.children) {
         let Some(known) = xml::known_in(&parent.name) else { continue };

@@ -1,5 +1,5 @@
 //! A plan as files of this system: the manifest, the layer plan and the XML of each task. What they have no words for
-//! is left out; whoever needs to know reads them back and compares.
+//! is left out; the export reads them back and compares.
 
 use std::collections::{BTreeMap, HashSet};
 

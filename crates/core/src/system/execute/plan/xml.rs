@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::diagnostic::Diagnostic;
 use crate::system::kit::problems::{Problems, Spanned};
 
-/// An element with what it holds: elements, or text, or both where somebody forgot to wrap the text.
+/// An element with what it holds: elements, or text, or both where the text is not wrapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Element {
     pub(super) name: String,
@@ -430,7 +430,7 @@ impl<'t> Scan<'t, '_> {
         &rest[..end]
     }
 
-    /// Go behind a `<` that is no markup.
+    /// Go behind a `<` that is not markup.
     fn bare_less_than(&mut self, at: usize) {
         self.found.repair(at..at + 1, BARE, BARE_LABEL);
         self.at = at + 1;
@@ -529,7 +529,7 @@ impl<'t> Scan<'t, '_> {
         Some(end)
     }
 
-    /// Text with its entities resolved, and whatever is no entity kept.
+    /// Text with its entities resolved, and whatever is not an entity kept.
     fn decode(&mut self, start: usize, text: &str, into: &mut String) {
         let mut at = 0;
         while let Some(found) = text[at..].find(['&', ']']) {

@@ -1,4 +1,4 @@
-//! Fields that follow from others. Whoever writes one of them says something about the tasks: where the tasks in the same
+//! Fields that follow from others. An edit of one says something about the tasks: where the tasks in the same
 //! file say it too, it comes true by itself or is judged there. Where they do not, it would be undone without a word, so
 //! it is refused with the reason. Counters and times are nobody's claim, and are counted again.
 

@@ -1,4 +1,4 @@
-//! What somebody changed in the file, field by field, as what they want.
+//! What an edit of the file asks for, field by field.
 //!
 //! The file is compared with the projection that it was, at its own `piton_seq`: so a copy that is old holds no edits,
 //! and one that was edited holds only these. Counters and times are dropped in silence, since the recipes that people and
@@ -32,7 +32,7 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
     listener.finish()
 }
 
-/// What somebody wants of a worktree that is Piton's own, and of which the file therefore says what it said before.
+/// Edits about a worktree that is Piton's own: the file goes on to say what it said before.
 pub fn overruled(fields: &Value, shown: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let names = |place: &str| match place {
@@ -83,7 +83,7 @@ impl Listener {
         self.context(shown, found);
         let (before, after) = (&shown["worktrees"], &found["worktrees"]);
         if let (Value::Object(before), Value::Object(after)) = (before, after) {
-            // Whoever drives by the file keeps worktrees of their own in it.
+            // A person who drives the run by the file keeps their own worktrees in it.
             let patch = changes(before, after);
             merge_under(&mut self.carried, "worktrees", patch);
         }
@@ -234,7 +234,8 @@ impl Listener {
         self.workplace(pair);
     }
 
-    /// What was added that a report can hold, which is one piece of advice, and the other pieces. None if a list is no list.
+    /// What was added that a report can hold, which is one piece of advice, and the other pieces. `None` if a list is
+    /// something else.
     fn report(&mut self, pair: &Pair) -> Option<(Report, Vec<String>)> {
         let mut report = Report::default();
         for name in ["commits", "errors", "retry_feedback"] {
@@ -271,7 +272,7 @@ impl Listener {
         }
     }
 
-    /// A worktree that somebody else made for the task, or took away.
+    /// A worktree that was made for the task by hand, or removed.
     fn workplace(&mut self, pair: &Pair) {
         let mut fields = Map::new();
         for name in ["worktree_path", "branch"] {

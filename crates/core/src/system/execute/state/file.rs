@@ -123,7 +123,7 @@ pub struct TaskEntry {
     pub merged_at: Option<Time>,
     pub commits: Vec<CommitEntry>,
     pub errors: Vec<ErrorEntry>,
-    /// What the attempts after a failure were told.
+    /// The feedback for attempts after a failure.
     pub retry_feedback: Vec<FeedbackEntry>,
 }
 
@@ -137,7 +137,7 @@ pub struct CommitEntry {
     pub attempt: u32,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// What a fix mends.
+    /// What a fix fixes.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub fixed: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,7 +162,7 @@ pub struct ErrorEntry {
     pub timestamp: Option<Time>,
 }
 
-/// What an attempt was told.
+/// Feedback for an attempt.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeedbackEntry {

@@ -269,7 +269,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What went wrong with a task, and what somebody wrote about it into a file and Piton did not take.
+    /// What went wrong with a task, and edits about it that Piton rejected.
     fn errors(&self, id: &TaskId, story: &Story) -> Vec<ErrorEntry> {
         let mut errors: Vec<ErrorEntry> = story.failures.iter().map(error).collect();
         for refused in &self.chronicle.refused {

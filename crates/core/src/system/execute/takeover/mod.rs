@@ -69,7 +69,7 @@ impl Legacy for Left {
     }
 }
 
-/// The commits by which a task proves itself, newest first. Those of work that did not pass are no proof.
+/// The commits by which a task proves itself, newest first. Commits of work that did not pass prove nothing.
 fn proofs(task: &ForeignTask) -> Vec<String> {
     let passed = matches!(task.status, TaskStatus::Completed | TaskStatus::Merging | TaskStatus::Verified);
     let commits = task.commits.iter().rev().filter(|_| passed);

@@ -33,7 +33,7 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// It says nothing yet: somebody wanted to write it later.
+    /// It says nothing yet: it is a placeholder.
     pub fn is_placeholder(&self) -> bool {
         let lists =
             [&self.files_created, &self.files_modified, &self.decisions, &self.patterns, &self.exports];
@@ -151,7 +151,7 @@ impl Part {
             | "whatthenexttaskshouldknow"
             | "whatnexttasksshouldknow"
             | "handoff" => Part::Next,
-            // A sentence in bold is no heading.
+            // A sentence in bold is not a heading.
             _ if bold.is_some() => return None,
             _ => Part::Other,
         };
@@ -220,7 +220,7 @@ fn status(value: &str) -> Option<Outcome> {
     }
 }
 
-/// Without whatever became of the arrow. A template's `[start]` is no time.
+/// Without whatever became of the arrow. A template's `[start]` is not a time.
 pub(super) fn time(value: &str) -> Option<String> {
     let plain: Vec<&str> = value
         .split(|c: char| !(c.is_ascii_alphanumeric() || "-:+.".contains(c)))
@@ -229,7 +229,7 @@ pub(super) fn time(value: &str) -> Option<String> {
     Some(plain.join(" ")).filter(|time| time.contains(|c: char| c.is_ascii_digit()))
 }
 
-/// The items of a list; code is one item, and so is a text that is no list.
+/// The items of a list; code is one item, and so is a text that is not a list.
 fn items(lines: &[&str]) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     let mut fence: Option<Fence> = None;

@@ -141,7 +141,7 @@ impl Written {
 }
 
 /// By what an entry is known again: its text, of which a run may have kept only the beginning; or its task and time, for
-/// somebody may have edited it.
+/// it may have been edited.
 struct Name<'a> {
     texts: [&'a str; 2],
     time: Option<(&'a TaskId, &'a str)>,

@@ -78,7 +78,7 @@ impl Needs<'_, '_> {
             return None;
         }
         let node = ids.get(&need.to_lowercase()).copied();
-        // Words that are no number say something to people.
+        // Words that are not a number are for people.
         if node.is_none() && need.starts_with(|c: char| c.is_ascii_digit()) {
             let near = nearest(&cut(need), specs.iter().take(1000).map(|spec| spec.id.as_str()));
             let label =

@@ -130,7 +130,7 @@ fn checks(read: &IssueReading, plan: &Plan, lines: &mut Vec<Line>) {
         let line = Line::plain(format!("  {:7} {}  ", found.about, found.check.run));
         lines.push(line.dim(format!("found in {}", found.from)));
     }
-    // A task that is no checkpoint has the checks of all, and no others.
+    // A task that is not a checkpoint has the checks of all, and no others.
     let usual = plan.tasks.iter().filter(|task| !task.may_change_nothing).map(|task| &task.checks).next();
     if read.detected.is_empty() {
         for check in usual.into_iter().flatten() {

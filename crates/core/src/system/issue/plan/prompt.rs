@@ -21,7 +21,7 @@ pub(super) struct About<'a> {
     pub(super) bearings: &'a str,
 }
 
-/// What the agent is asked to do. Files, criteria and checks are told by whoever starts it.
+/// What the agent is asked to do. The caller adds files, criteria and checks.
 pub(super) fn prompt(about: &About<'_>, retold: &mut usize) -> String {
     let mut text = String::with_capacity(about.body.len() + about.bearings.len() + 400);
     let mut tell = |words: std::fmt::Arguments<'_>| {

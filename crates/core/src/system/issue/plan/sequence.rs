@@ -4,7 +4,7 @@ use super::read::IssueReading;
 use super::{VALIDATION, prompt};
 use crate::plan::{Content, Plan, TaskId, TaskSpec, Words};
 
-/// Rounds in which what the validation finds is mended.
+/// Rounds in which what the validation finds is fixed.
 const ROUNDS: u32 = 3;
 
 impl IssueReading {

@@ -74,9 +74,9 @@ impl fmt::Display for Progress {
 /// What is to be done next. Its first word is for scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Every task is completed, or was skipped by somebody, and the validation of the whole has not failed.
+    /// Every task is completed, or was skipped by a person, and the validation of the whole has not failed.
     AllComplete,
-    /// Somebody began it: it comes first.
+    /// It was begun: it comes first.
     Resume {
         task: TaskId,
         description: String,
@@ -86,7 +86,7 @@ pub enum Next {
         description: String,
     },
     /// It was given up or needs a person, be it the validation at the end; nobody skipped it, so nothing begins before
-    /// somebody decides.
+    /// a person decides.
     Halted {
         task: TaskId,
         description: String,

@@ -1,4 +1,4 @@
-//! What somebody changed in the file, task by task, as what they want.
+//! What an edit of the file asks for, task by task.
 //!
 //! The file is compared with the projection that it was, at its own `piton_seq`. Times are derived and dropped in
 //! silence, and so is what a recipe takes out of a list: what is recorded stays.

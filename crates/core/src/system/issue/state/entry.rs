@@ -1,5 +1,5 @@
-//! What a task's entry in the file tells, whoever wrote it: lists that are one text, exports sorted by kind, counts in
-//! quotes.
+//! What a task's entry in the file says, in all the forms that people and scripts write: lists that are one text, exports
+//! sorted by kind, counts in quotes.
 
 use serde_json::Value;
 

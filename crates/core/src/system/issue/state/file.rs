@@ -64,7 +64,7 @@ pub struct TaskEntry {
     pub exports: Vec<String>,
     /// Conventions that later tasks should follow.
     pub patterns: Vec<String>,
-    /// What was told about the work; of a failed task, why it failed.
+    /// What was reported about the work; of a failed task, why it failed.
     pub notes: String,
     /// As last counted; null before the tests ran.
     pub test_results: Option<TestResults>,

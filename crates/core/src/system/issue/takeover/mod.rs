@@ -101,7 +101,7 @@ impl Legacy for Left<'_> {
         if state.created_at.max(state.updated_at).is_some_and(|at| at > evidence.now) {
             taken.say(format!("warning: {FILE} contains a time in the future"));
         }
-        // The numbers of headings are no tasks where what is below them is.
+        // Headings are not tasks where the boxes below them are.
         let is_heading = |id: &TaskId| {
             let below = format!("{id}.");
             specs.iter().any(|spec| spec.id.as_str().starts_with(&below))
@@ -117,7 +117,7 @@ impl Legacy for Left<'_> {
     }
 }
 
-/// The tasks of the list: the last validation judges the whole, whoever did it.
+/// The tasks of the list: the last validation judges the whole, not one task.
 fn judged(specs: &[TaskSpec]) -> impl Iterator<Item = &TaskSpec> {
     specs.iter().filter(|spec| spec.id.as_str() != VALIDATION)
 }

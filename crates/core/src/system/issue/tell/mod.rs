@@ -82,7 +82,7 @@ pub fn pull_request(issue: &Issue, state: &State, chronicle: &Chronicle) -> Pull
     PullRequest { title: format!("{} (#{})", line(&issue.title), issue.number), body }
 }
 
-/// Why somebody skipped a task.
+/// Why a task was skipped.
 fn skipped(story: &Story) -> String {
     let reason = story.skipped.as_ref().map(|said| line(&said.text)).filter(|reason| !reason.is_empty());
     reason.map(|reason| format!(": {reason}")).unwrap_or_default()
@@ -114,7 +114,7 @@ pub fn comment(state: &State, chronicle: &Chronicle) -> String {
     text
 }
 
-/// The report on the last validation, once it has ended: what was run, how it went, and what was mended on the way.
+/// The report on the last validation, once it has ended: what was run, how it went, and what was fixed on the way.
 pub fn verification(issue: &Issue, state: &State, chronicle: &Chronicle) -> Option<String> {
     let (task, story) = validation(state, chronicle)?;
     let result = match task.outcome() {
@@ -136,7 +136,7 @@ pub fn verification(issue: &Issue, state: &State, chronicle: &Chronicle) -> Opti
         text += &format!("\nTests: {tests}\n");
     }
     for (round, failure) in story.failures.iter().enumerate() {
-        // Nobody has mended anything before the first look.
+        // Nobody has fixed anything before the first look.
         let when = if round == 0 { "At first".to_owned() } else { format!("After fix round {round}") };
         text += &format!("\n{when}: {}\n", line(&failure.message));
         for said in clean_text(failure.details.as_bytes()).lines() {
@@ -169,7 +169,7 @@ fn why(task: &Task, story: &Story) -> Option<String> {
     Some(format!("- **{}** {}: {reason}\n", task.id, line(&story.title)))
 }
 
-/// Somebody's words on one line.
+/// A text on one line.
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_control()).collect()
 }

@@ -11,7 +11,7 @@ use crate::system::kit::mojibake;
 use crate::system::kit::problems::Spanned;
 use crate::system::kit::text::key;
 
-/// More than this is no drawing that anybody looks at.
+/// More than this is not a drawing that anybody looks at.
 const LARGEST: usize = 256 << 10;
 /// Arrows that a drawing may come to; one that has more wants to be slow.
 const EDGES: usize = 100_000;
@@ -23,7 +23,7 @@ pub(super) struct Drawing {
     pub(super) ids: Vec<Spanned<String>>,
     /// The first comes before the second, by position in `ids`.
     pub(super) edges: Vec<(usize, usize)>,
-    /// Lines that lead from an id to none, or to one from none, and what is no drawing at all.
+    /// Lines that lead from an id to none, or to one from none, and what is not a drawing at all.
     pub(super) loose: Vec<Range<usize>>,
     /// There is more than can be read.
     pub(super) too_large: bool,
@@ -61,7 +61,7 @@ pub(super) fn drawn(list: &Checklist, text: &str) -> Drawing {
             rows.push(Row { cells: Vec::new(), ids: Vec::new(), is_sequence: false, whole: None });
             continue;
         }
-        // A bullet is no part of a line.
+        // A bullet is not part of a line.
         let start = if line.kind == Kind::Bullet { line.text.start } else { line.at.start };
         rows.push(Row::new(text, &line.at, start));
     }

@@ -1,4 +1,4 @@
-//! `brief.md`: what is wanted, when it is reached, and what binds whoever works on it.
+//! `brief.md`: what is wanted, when it is reached, and the constraints on the work.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::system::kit::checklist::{self, Checklist, Kind, field, shift};
 use crate::system::kit::problems::{Problems, Spanned, cut};
 use crate::system::kit::text::key;
 
-/// Characters of each part of a brief: they are asked for with every review, so a part is no essay.
+/// Characters of each part of a brief: they are asked for with every review, so a part is not an essay.
 const LONGEST: usize = 4000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

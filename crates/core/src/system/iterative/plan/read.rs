@@ -54,7 +54,7 @@ impl ReadPlan for IterativeReading {
         &mut self.reading
     }
 
-    /// Ticks of the run before are no claims, so the boxes are opened. The log only grows, so it says from where on it is
+    /// Ticks of the run before are not claims, so the boxes are opened. The log only grows, so it says from where on it is
     /// about the new run.
     fn done_again(&self, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> DoneAgain {
         let open = self.about.units.keys().map(|id| (id.clone(), Word::Pending)).collect();

@@ -7,11 +7,11 @@ use crate::run::{Run, Task};
 use crate::system::config::{self, Config};
 use crate::time::Span;
 
-/// The group of the last task, which is no unit, and its id unless a unit has it.
+/// The group of the last task, which is not a unit, and its id unless a unit has it.
 pub const REVIEW: &str = "review";
-/// How often the work is mended before the review is given up.
+/// How often the work is fixed before the review is abandoned.
 const FIXES: u32 = 3;
-/// Somebody who reads takes as long as somebody who writes.
+/// A reviewer may take as long as a worker.
 const TIMEOUT: Span = Span::minutes(30);
 /// Characters of a title that a question shows.
 const SHOWN: usize = 200;
@@ -22,7 +22,7 @@ pub fn is_review(run: &Run, task: &Task) -> bool {
     run.settings.form.brief().is_some() && group.is_some_and(|group| group.id.as_str() == REVIEW)
 }
 
-/// The profile that looks at work: the first of these that the project has, else whoever does the work.
+/// The profile that looks at work: the first of these that the project has, else the agent that does the work.
 fn looker(config: &Config, names: &[&str]) -> String {
     let known = names.iter().find(|name| config.agents.contains_key(**name)).map(|name| (*name).to_owned());
     known.or_else(|| config.defaults.agent.clone()).unwrap_or_else(|| config::DEFAULT_AGENT.to_owned())
@@ -33,7 +33,7 @@ fn check(config: &Config, names: &[&str], ask: String) -> Check {
     Check::new(config::check_name(&run), run, TIMEOUT)
 }
 
-/// Somebody looks whether a unit is what it says it is.
+/// A verifier looks whether a unit is done.
 pub(super) fn verifier(config: &Config, id: &TaskId, title: &str, unit: &Unit) -> Check {
     let title: String = title.chars().take(SHOWN).collect();
     let mut ask = format!("{}{title}\n", whether_done(id));
@@ -52,7 +52,7 @@ pub(super) fn verifier(config: &Config, id: &TaskId, title: &str, unit: &Unit) -
     check(config, &["verifier"], ask)
 }
 
-/// The last task: when every unit is done, somebody looks at all of it, and what they find is mended.
+/// The last task: when every unit is done, a reviewer looks at all of it, and what it finds is fixed.
 pub(super) fn review(
     config: &Config,
     about: &Iterative,

@@ -10,7 +10,7 @@ use crate::system::kit::files::{files, is_none};
 use crate::system::kit::outline::{Node, joined};
 use crate::system::kit::problems::{Problems, Spanned, cut};
 
-/// More iterations than this are no limit.
+/// A larger number of iterations is not taken as a limit.
 const MOST: u32 = 100;
 
 /// What is said about a unit. Places are bytes of the list.

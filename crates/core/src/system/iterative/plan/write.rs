@@ -8,7 +8,7 @@ use crate::plan::{Iterative, Mode, Plan, RepoPath, TaskId, TaskSpec};
 use crate::system::config::DEFAULT_AGENT;
 use crate::system::iterative::context::{self, Facts};
 
-/// The same plan with ids that such a list can have; others are counted. The review is made anew by whoever reads it.
+/// The same plan with ids that such a list can have; others are counted. The reader adds the review again.
 pub fn fit(plan: &Plan) -> Plan {
     let mut fitted = plan.clone();
     let last = |task: &TaskSpec| {
@@ -32,7 +32,8 @@ pub fn fit(plan: &Plan) -> Plan {
     fitted
 }
 
-/// The brief, the list, and what everybody who begins is pointed to. What is said about a task beside its fields stands below its box, as bullets.
+/// The brief, the list, and what everybody who begins is pointed to. What is said about a task beside its fields stands
+/// below its box, as bullets.
 pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String)> {
     let unsaid = Iterative { name: plan.name.clone(), ..Iterative::default() };
     let about = plan.settings.form.brief().unwrap_or(&unsaid);

@@ -1,5 +1,5 @@
 //! Iterations that are over, and what Piton itself has to tell of them: an entry where the agent wrote none, and what
-//! the next agent has to mend, which learns it nowhere else.
+//! the next agent has to fix, which learns it nowhere else.
 
 use super::NOT_FINISHED;
 use super::entry::{Entry, MADE};
@@ -30,7 +30,7 @@ pub(super) struct Ended<'a> {
     failure: Option<&'a Failure>,
 }
 
-/// Of a unit, in the order in which they ended. Tries that were only cut off are no iterations, nor is what was taken
+/// Of a unit, in the order in which they ended. Tries that were only cut off are not iterations, nor is what was taken
 /// over from elsewhere: whoever did that has told of it.
 pub(super) fn ended<'a>(unit: &'a TaskId, story: &'a Story, whole: bool) -> Vec<Ended<'a>> {
     let earlier = story.earlier.iter().flat_map(|earlier| &earlier.failures).map(|failure| (failure, false));
@@ -210,7 +210,7 @@ impl Ended<'_> {
     }
 }
 
-/// An entry for somebody who looked once more and wrote none, once it is known whether they changed anything.
+/// An entry for an agent that looked once more and wrote none, once it is known whether it changed anything.
 pub(super) fn looked_again(unit: &TaskId, pass: &Pass) -> Option<String> {
     let changed = match pass.found {
         PassFound::Unknown => return None,

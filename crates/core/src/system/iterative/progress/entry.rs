@@ -79,7 +79,7 @@ pub fn parse(entry: &str) -> Entry {
 }
 
 impl Entry {
-    /// What somebody who worked on a unit reports of it.
+    /// What the entry reports about its unit.
     pub(in crate::system::iterative) fn reported(account: &Account<'_>) -> Entry {
         let Account { task, report, .. } = *account;
         let is_at_it = matches!(task.decided, Status::InProgress | Status::Confirming);
@@ -106,7 +106,7 @@ impl Entry {
         }
     }
 
-    /// Somebody wanted to write it later.
+    /// It is a placeholder.
     pub fn is_placeholder(&self) -> bool {
         let texts = [&self.did, &self.remaining, &self.blockers, &self.signal, &self.commit, &self.delta];
         self.head.kind != Kind::Other && texts.iter().all(|text| text.is_empty())
@@ -181,7 +181,7 @@ fn say(text: &mut String, more: &str) {
     text.push_str(more);
 }
 
-/// Without the tags or the marks of code that somebody put around it.
+/// Without tags or code marks around it.
 fn bare_signal(value: &str) -> String {
     let line = value.lines().next().unwrap_or_default();
     let bare = line.trim_matches(['`', '*', ' ']);

@@ -16,7 +16,7 @@ pub enum Kind {
     Fix,
     Revise,
     Review,
-    /// Anything else that somebody wrote down.
+    /// Anything else.
     #[default]
     Other,
 }
@@ -37,7 +37,7 @@ const WORDS: [(&str, Kind); 8] = [
 pub struct Head {
     pub kind: Kind,
     pub unit: Option<TaskId>,
-    /// As it was counted by whoever wrote it: it may come twice, or out of order.
+    /// As its writer counted: a number may come twice, or out of order.
     pub number: Option<u32>,
     /// As it is written, if it is.
     pub time: Option<String>,
@@ -164,7 +164,7 @@ fn amount(token: &str) -> Option<u32> {
     token.split('/').next().and_then(|number| number.parse().ok())
 }
 
-/// Whatever is left, if a number is in it: a template's `{timestamp}` is no time.
+/// Whatever is left, if a number is in it: a template's `{timestamp}` is not a time.
 fn time(tokens: impl Iterator<Item = String>) -> Option<String> {
     let time = tokens.collect::<Vec<_>>().join(" ");
     time.contains(|c: char| c.is_ascii_digit()).then_some(time)

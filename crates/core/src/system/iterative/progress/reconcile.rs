@@ -20,12 +20,12 @@ use crate::time::Timestamp;
 /// What is to be done about a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reconciled {
-    /// Entries that the run does not know: those that somebody wrote, and those that Piton has to write about what
+    /// Entries that the run does not know: those that others wrote, and those that Piton has to write about what
     /// ended. To be journaled; then they are known, and those that the file lacks are put there.
     pub heard: Vec<Section>,
     /// What is missing in the file, to be put at its end. Nothing else in it changes.
     pub append: Option<String>,
-    /// Entries that somebody changed or took out, at places in its text. They are left so.
+    /// Entries that were changed or removed, at places in its text. They are left so.
     pub changed: Vec<Diagnostic>,
     /// What else is odd about the file.
     pub problems: Vec<Diagnostic>,
@@ -189,7 +189,7 @@ impl Known {
     }
 }
 
-/// A text that is no entry of this file, as one: quoted, so that nothing in it is taken for another.
+/// A text that is not an entry of this file, as one: quoted, so that nothing in it is taken for another.
 fn noted(entry: &chronicle::Entry) -> String {
     let about = entry.task.as_ref().map(|task| format!(" on {task}")).unwrap_or_default();
     let text = entry.text.replace('\r', "");
@@ -271,7 +271,7 @@ fn compare(there: &[Read], known: &[Known]) -> Compared {
 struct LoggedWork {
     /// By unit and number, as far as an entry has one.
     own: HashMap<(TaskId, Option<u32>), Own>,
-    /// When somebody last told of a unit.
+    /// When an entry about a unit was last added.
     spoken: HashMap<TaskId, Timestamp>,
     made: HashSet<(Kind, TaskId, u32, String)>,
     streaks: HashMap<TaskId, Streak>,
@@ -338,7 +338,7 @@ impl LoggedWork {
         self.own.keys().any(by_agent) || self.made.iter().any(made)
     }
 
-    /// Somebody told of the unit since this pass began, or Piton did in their place.
+    /// An entry about the unit was added since this pass began, by its agent or by Piton.
     fn knows(&self, unit: &TaskId, pass: &Pass) -> bool {
         let head = passed_over(unit, pass);
         let made = head.and_then(|head| Some((head.kind, head.unit?, head.number?, head.time?)));
@@ -380,7 +380,7 @@ fn untold(state: &State, chronicle: &Chronicle, mut told: LoggedWork) -> Vec<Sec
         for ended in ends {
             let section = |text| ((ended.at, 2), Section { task: Some(ended.unit.clone()), text });
             if whole {
-                // Whoever mends what was found may tell of it; what counts is what the next review says.
+                // An agent that fixes findings may log it; only the next review counts.
                 let found = ended.news("").or_else(|| ended.passed());
                 let found = found.filter(|(kind, _)| !told.has_made(*kind, &ended));
                 news.extend(found.map(|(_, text)| section(text)));

@@ -1,4 +1,4 @@
-//! Iterations in a row that say that they did the same: somebody goes round in circles.
+//! Iterations in a row that say that they did the same: the agents go round in circles.
 
 use super::ended::Ended;
 use super::entry::{Entry, MADE, entries};

@@ -1,7 +1,7 @@
-//! What somebody changed in the file, unit by unit, as what they want.
+//! What an edit of the file asks for, unit by unit.
 //!
 //! The file is compared with the projection that it was, at its own `piton_seq`. What is derived is dropped in silence:
-//! whoever keeps this file by hand counts iterations and confirmations, and moves the current unit on.
+//! people who keep this file by hand count iterations and confirmations, and move the current unit on.
 
 use std::collections::HashSet;
 

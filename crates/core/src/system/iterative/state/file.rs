@@ -70,7 +70,7 @@ pub struct UnitEntry {
     /// Passes that were to confirm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmations_used: Option<u32>,
-    /// Of one that is done: its checks and the verifier have passed it. False where somebody's word was all there was.
+    /// Of a completed unit: its checks and the verifier passed it. False if it was only reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification_passed: Option<bool>,
     pub max_iterations: u32,
@@ -79,7 +79,7 @@ pub struct UnitEntry {
 }
 
 impl StateFile {
-    /// Show these as what somebody claims of them while their checks still run.
+    /// Show these as they are claimed to be while their checks still run.
     pub fn claim(&mut self, claimed: &[TaskId]) {
         for units in [&mut self.tasks, &mut self.phases].into_iter().flatten() {
             for (id, entry) in &mut units.0 {

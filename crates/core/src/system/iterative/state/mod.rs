@@ -1,7 +1,7 @@
-//! `state.json`: written from the journal, read from anybody, and what an edit of it means.
+//! `state.json`: written from the journal, read in every form, and compared for edits.
 //!
-//! `file` is its shape and `words` its statuses. `write` makes one from a run, `read` takes anybody's, `edits` says what
-//! somebody changed in one of ours.
+//! `file` is its shape and `words` its statuses. `write` makes one from a run, `read` takes any, `edits` says what
+//! an edit of one of ours asks for.
 
 mod edits;
 mod file;

@@ -47,7 +47,7 @@ pub struct ForeignState {
 
 impl ForeignState {
     /// What is to be carried along: unknown fields, units that a run does not have, the commits, and the phase where
-    /// only somebody's word tells it.
+    /// only a report says so.
     pub fn carried(&self, has: impl Fn(&TaskId) -> bool) -> Value {
         let mut value = self.value.clone();
         // There these are what others are called here.
@@ -105,7 +105,7 @@ pub struct ForeignUnit {
 }
 
 impl ForeignUnit {
-    /// Why a person is needed, if one is: whoever takes it over reports it as blocked.
+    /// Why a person is needed, if one is: a take-over reports the unit as blocked.
     pub fn blocker(&self) -> Option<&str> {
         let is_blocked = self.status == UnitWord::Blocked;
         is_blocked.then(|| self.reason.as_deref().unwrap_or("blocked, without a reason"))

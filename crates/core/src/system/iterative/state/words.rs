@@ -15,7 +15,7 @@ pub enum UnitWord {
     Pending,
     /// An iteration works on it, or the next one will.
     InProgress,
-    /// Said to be done: somebody new looks whether anything is left.
+    /// Reported done: a fresh agent looks whether anything is left.
     Confirming,
     /// Nothing was left: its checks and the verifier judge it, or it waits to land.
     Verifying,
@@ -66,7 +66,7 @@ impl UnitWord {
         }
     }
 
-    /// What somebody who uses it says of a task.
+    /// The command that reports a task as this.
     pub(super) fn status(self) -> Status {
         match self {
             UnitWord::Pending => Status::Pending,
@@ -102,7 +102,7 @@ impl UnitWord {
         Some(LenientWord { word, exact: false })
     }
 
-    /// Somebody is at it.
+    /// It is worked on.
     pub(super) fn is_under_way(self) -> bool {
         matches!(self, UnitWord::InProgress | UnitWord::Confirming | UnitWord::Verifying)
     }

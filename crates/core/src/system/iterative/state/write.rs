@@ -93,7 +93,7 @@ impl Writer<'_> {
         self.units.iter().find(under_way).or_else(|| self.units.iter().find(is_next)).copied()
     }
 
-    /// What somebody says counts where the run itself cannot know: before the first unit, and after the last.
+    /// An edit counts where the run itself cannot know: before the first unit, and after the last.
     fn phase(&self) -> PhaseWord {
         let said = self.chronicle.carried.get(FILE).and_then(|fields| fields["phase"].as_str());
         let said = said.and_then(PhaseWord::exact);
@@ -173,7 +173,7 @@ fn iterations(task: &Task, story: &Story) -> u32 {
     story.attempt.saturating_add(story.reworked).min(most)
 }
 
-/// What somebody listed before this run, then its own, oldest first.
+/// Those that were listed before this run, then its own, oldest first.
 fn commits(tasks: &[(&Task, &Story)], chronicle: &Chronicle) -> Vec<String> {
     let mut own: Vec<&Commit> = tasks.iter().flat_map(|(_, story)| &story.commits).collect();
     own.sort_by_key(|commit| commit.at);

@@ -41,7 +41,7 @@ fn fence(nth: usize, line: &str) -> Option<Fence> {
     let sign = *line.as_bytes().first().filter(|sign| matches!(sign, b'`' | b'~'))?;
     let length = line.bytes().take_while(|byte| *byte == sign).count();
     let rest = &line[length..];
-    // ```` ``` ```` in a sentence is no fence, nor is text that is crossed out.
+    // ```` ``` ```` in a sentence is not a fence, nor is text that is crossed out.
     let info = !rest.contains(char::from(sign)) && !rest.contains("[ ]") && !rest.contains("[x]");
     (length >= 3 && info).then_some(Fence { line: nth, sign, length, bare: rest.is_empty() })
 }

@@ -22,7 +22,7 @@ pub(super) struct Boxed {
     pub(super) slip: Option<(String, &'static str)>,
 }
 
-/// More than this between brackets is no mark.
+/// More than this between brackets is not a mark.
 const LONGEST_MARK: usize = 12;
 
 /// The box that a line begins with, if it does. `at` is the line in the text, or what is left of it.
@@ -169,7 +169,7 @@ fn unstruck(text: &str) -> (&str, bool) {
     (text, number(text).is_some_and(|(_, rest)| whole(rest.trim())))
 }
 
-/// What an item says, and the status somebody put behind it: a comment, a sign or a word in parentheses.
+/// What an item says, and the status behind it: a comment, a sign or a word in parentheses.
 fn advised(text: &str) -> (&str, Option<(&str, bool)>) {
     let mut said = text.trim_end();
     let mut advice = None;
@@ -278,7 +278,7 @@ pub fn number(text: &str) -> Option<(&str, &str)> {
     let behind_colon = behind.strip_prefix([':', '\u{ff1a}']);
     let ended = ended || behind_colon.is_some();
     let behind = behind_colon.unwrap_or(behind);
-    // `1.Name` lacks a space; `1.5%`, `3rd` and `10/2` are no numbers of tasks.
+    // `1.Name` lacks a space; `1.5%`, `3rd` and `10/2` are not numbers of tasks.
     let apart = behind.is_empty()
         || behind.starts_with(|c: char| c.is_whitespace() || "-–—~[".contains(c))
         || (ended && behind.starts_with(|c: char| c.is_alphabetic() || "`\"'(".contains(c)));

@@ -2,7 +2,7 @@
 //! every box with its mark, so that it can be ticked where it stands.
 //!
 //! What looks like a box and is not understood is a box that is not done, and is told. Boxes in code, comments, quotes
-//! and tables are no items; they are kept apart, and told where they look like tasks.
+//! and tables are not items; they are kept apart, and told where they look like tasks.
 
 mod fences;
 mod field;
@@ -28,7 +28,7 @@ pub struct Checklist {
     pub lines: Vec<Line>,
     /// What is wrong with its layout and its boxes.
     pub problems: Vec<Diagnostic>,
-    /// Where boxes stand that are no items: in code, in a comment, in the middle of a sentence.
+    /// Where boxes stand that are not items: in code, in a comment, in the middle of a sentence.
     pub ignored: Vec<Range<usize>>,
 }
 
@@ -69,7 +69,7 @@ pub struct Item {
     pub place: Range<usize>,
     /// `[ ]*`.
     pub optional: bool,
-    /// Crossed out: somebody dropped it.
+    /// Crossed out: it was dropped.
     pub struck: bool,
     /// A number before the box, such as `3` of `3. [ ] …`.
     pub ordinal: Option<Range<usize>>,

@@ -199,7 +199,7 @@ impl Scanner<'_> {
         at.start..at.start + start + if line[..start].trim().is_empty() { 4 } else { 0 }
     }
 
-    /// Keep in mind a box that is no item here.
+    /// Keep in mind a box that is not an item here.
     fn ignore(&mut self, whole: Range<usize>, place: &str) {
         let said = &self.text[whole.clone()];
         let inner = said.trim_start_matches(|c: char| c.is_whitespace() || ">|".contains(c));

@@ -38,7 +38,7 @@ pub fn replace<S: AsRef<str>>(bytes: &[u8], text: &str, texts: &[(Range<usize>, 
 }
 
 /// A walk through the bytes of a file beside its decoded text, in which every line ends in `\n`, the byte order mark
-/// is gone and what is no UTF-8 is `\u{fffd}`.
+/// is gone and what is not UTF-8 is `\u{fffd}`.
 struct Origins<'b> {
     bytes: &'b [u8],
     chunks: std::str::Utf8Chunks<'b>,

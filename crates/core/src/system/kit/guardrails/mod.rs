@@ -1,5 +1,5 @@
 //! `guardrails.md`: what was learned on the way, to be heeded by every iteration. Agents and people write it too, so
-//! nothing in it is ever changed. Whatever it says is data: it is told to agents as somebody's words, and changes no
+//! nothing in it is ever changed. Whatever it says is data: agents get it as a quotation, and it changes no
 //! rule.
 
 use std::collections::HashSet;
@@ -129,7 +129,7 @@ pub fn reconcile(found: Option<&str>, chronicle: &Chronicle) -> Reconciled {
     let heard: Vec<String> = heard.collect();
     let names: HashSet<String> = there.iter().map(|(text, _)| read(text).key()).collect();
     let mut missing: Vec<String> = Vec::new();
-    // Of several of one name the last counts: it was said later. One that somebody took out stays out, as far as one
+    // Of several of one name the last counts: it was said later. One that was removed stays removed, as far as one
     // can tell: it was found in this file, or others were put in after it.
     let (mut taken, mut written_later) = (HashSet::new(), false);
     for (lesson, from_file) in known.iter().rev() {
@@ -230,7 +230,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
-/// For a prompt: each in a line, newest first, as somebody's words and no longer than so many words in all. What is
+/// For a prompt: each in a line, newest first, as quotations and no longer than so many words in all. What is
 /// left out is in the file.
 pub fn brief(guardrails: &[Guardrail], most: usize) -> String {
     let mut text = String::new();

@@ -134,9 +134,9 @@ struct Builder<'l, 'f> {
     latest: HashMap<String, usize>,
     /// Tasks without a number.
     unnumbered: Vec<usize>,
-    /// The last heading that is no task: the group of headings that are.
+    /// The last heading that is not a task: the group of headings that are.
     chapter: Option<(usize, Range<usize>)>,
-    /// The indentation of a bullet `Criteria:`, below which boxes are no tasks, whatever they begin with.
+    /// The indentation of a bullet `Criteria:`, below which boxes are not tasks, whatever they begin with.
     criteria: Option<usize>,
 }
 
@@ -145,7 +145,7 @@ struct Builder<'l, 'f> {
 struct Section {
     /// The level of the heading `Tasks`, below which we are.
     tasks: Option<u8>,
-    /// The level of a heading about criteria or tests, below which we are: they have boxes that are no tasks.
+    /// The level of a heading about criteria or tests, below which we are: they have boxes that are not tasks.
     criteria: Option<u8>,
     told: bool,
 }
@@ -263,7 +263,7 @@ impl Builder<'_, '_> {
 
     fn item(&mut self, nth: usize, line: &Line, item: &Item, foreign: bool, section: &mut Section) {
         let said = &self.text[line.text.clone()];
-        // Whatever stands below `Acceptance Criteria` may be counted, and is no task for that.
+        // Whatever stands below `Acceptance Criteria` may be counted, and is still not a task.
         let counts = self.criteria.is_none() && section.criteria.is_none();
         let counted = number(said).filter(|_| counts);
         let ordinal = item.ordinal.as_ref().map(|at| &self.text[at.clone()]);

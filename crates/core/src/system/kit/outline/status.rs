@@ -42,7 +42,7 @@ pub(in crate::system) fn joined(lines: &[(usize, String)]) -> String {
             text += if text.ends_with("\n\n") || text.is_empty() { "" } else { "\n" };
             continue;
         }
-        // A deep hole in a file is no depth of thought.
+        // Deeper indentation says nothing more.
         text.extend(std::iter::repeat_n(' ', (indent - least).min(40)));
         text += line;
         text.push('\n');

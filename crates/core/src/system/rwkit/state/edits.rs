@@ -1,4 +1,4 @@
-//! What somebody changed in the file, recipe by recipe, as what they want.
+//! What an edit of the file asks for, recipe by recipe.
 //!
 //! The file is compared with the projection that it was, at its own `piton_seq`. Counters and times are dropped in silence,
 //! since the recipes count them up by hand and they are counted anyway. Whatever else is derived and cannot be set is

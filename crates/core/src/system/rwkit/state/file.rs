@@ -121,9 +121,9 @@ pub struct TaskEntry {
     pub dependencies: Vec<String>,
     pub started_at: Option<Time>,
     pub completed_at: Option<Time>,
-    /// As git saw them; where nothing was committed, as told.
+    /// As git shows them; as reported where nothing was committed.
     pub files_modified: Vec<String>,
-    /// As told by whoever did the work.
+    /// As the agent or person reported them.
     pub files_mentioned: Vec<String>,
     /// As the list says that there will be.
     pub files_expected: Vec<String>,
@@ -139,7 +139,7 @@ pub struct TaskEntry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verification {
-    /// Whoever worked on it says so.
+    /// The agent or person says so.
     pub agent_done: bool,
     /// Its checks have passed: what it should make is there.
     pub files_exist: bool,
@@ -156,7 +156,7 @@ pub struct Batch {
     pub status: BatchWord,
     pub started_at: Option<Time>,
     pub completed_at: Option<Time>,
-    /// Whether whoever drives the run has shortened its memory after it: only they can know.
+    /// Whether the driver of the run compacted its context after this batch. Piton cannot know it.
     pub compacted: bool,
 }
 
@@ -186,7 +186,7 @@ impl StateFile {
         self.resume_point.task_id.iter_mut().for_each(|id| *id = name(id));
     }
 
-    /// Show these as what somebody claims of them while their checks still run. The file has no word for that.
+    /// Show these as they are claimed to be while their checks still run. The file has no word for that.
     pub fn claim(&mut self, claimed: &[TaskId]) {
         let is_claimed = |id: &str| claimed.iter().any(|task| task.as_str() == id);
         for (_, entry) in self.tasks.0.iter_mut().filter(|(id, _)| is_claimed(id)) {

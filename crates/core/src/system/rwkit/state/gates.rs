@@ -9,7 +9,7 @@ const PREFIX: &str = "gate-";
 pub const GATES: [&str; 6] =
     ["unit_tests", "integration_tests", "e2e_tests", "smoke_test", "uat", "qa_review"];
 
-/// Where a run can be. A gate that somebody added is a phase of its own name.
+/// Where a run can be. A gate of the project's own is a phase of its name.
 pub const PHASES: [&str; 10] = [
     "preflight",
     "planning",

@@ -53,7 +53,7 @@ impl Level {
     }
 }
 
-/// A line that somebody logged, as an entry of the journal. Its level is written before it, unless it goes without
+/// A line that was logged, as an entry of the journal. Its level is written before it, unless it goes without
 /// saying.
 pub(super) fn entry(level: Level, message: &str) -> String {
     match level {

@@ -1,7 +1,7 @@
-//! `.claude/rw-kit.state.json`: written from the journal, read from anybody, and what an edit of it means.
+//! `.claude/rw-kit.state.json`: written from the journal, read in every form, and compared for edits.
 //!
 //! `file` is its shape and `words` its statuses; `gates` tells which tasks are gates. `write` makes a file from a run and
-//! `log` its last part, `read` takes anybody's, `edits` says what somebody changed in one of ours.
+//! `log` its last part, `read` takes any, `edits` says what an edit of one of ours asks for.
 
 mod edits;
 mod file;

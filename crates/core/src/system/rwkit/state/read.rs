@@ -505,7 +505,7 @@ fn compare(reader: &mut Reader, root: Fields, state: &ForeignState) {
         *total += 1;
         *done += usize::from(task.status == TaskWord::Completed);
     }
-    // What is no story was told of where they were read.
+    // What is not a story was told of where they were read.
     let told = get(root, "user_stories").and_then(Node::entries).unwrap_or_default();
     for (id, node) in told {
         let Kind::Object(fields) = &node.kind else { continue };

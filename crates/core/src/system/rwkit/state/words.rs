@@ -166,7 +166,7 @@ pub enum GateWord {
     Approved,
 }
 
-/// What somebody may say of a gate.
+/// What an edit may say of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GateSaid {
     Done,

@@ -155,7 +155,7 @@ impl<'a> ShownTask<'a> {
         }
     }
 
-    /// As whoever did the work since the last reset tells, each once.
+    /// As reported since the last reset, each once.
     fn mentioned(&self) -> Vec<String> {
         let began = self.story.started_at;
         let reports = self.story.reports.iter().filter(|told| began.is_none_or(|began| told.at >= began));

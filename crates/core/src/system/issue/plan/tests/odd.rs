@@ -303,7 +303,7 @@ fn i7_i8_letters_are_ids_and_case_is_no_difference() {
     );
     let read = reading(&alone("- [ ] T001 a\n- [ ] t001 b\n"));
     assert_eq!(tree(&read), ["task T001", "task t001@L2"]);
-    // Case is no difference, and a zero is one.
+    // Case is not a difference, and a zero is one.
     let read = reading(&alone("- [ ] T001 a\n- [ ] T1 b\n- [ ] T2 c\n  - Depends on: t001\n"));
     assert_eq!(format!("{:?}", read.reading.plan.tasks[2].depends_on), "[T001]");
     assert_eq!(told(&read), "");
