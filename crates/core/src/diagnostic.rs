@@ -25,7 +25,9 @@ pub enum Severity {
     Error,
 }
 
+/// What hundreds of places call and hardly ever: as `cold` it is compiled once, and the code around the calls stays small.
 impl Diagnostic {
+    #[cold]
     pub fn error(span: Range<usize>, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: Severity::Error,
@@ -36,18 +38,26 @@ impl Diagnostic {
         }
     }
 
+    #[cold]
     pub fn warning(span: Range<usize>, message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(span, message) }
     }
 
+    #[cold]
     pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
         self.label = label.into();
         self
     }
 
+    #[cold]
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
+    }
+
+    /// From the top of the text to its end.
+    pub(crate) fn sort(diagnostics: &mut [Diagnostic]) {
+        diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     }
 }
 

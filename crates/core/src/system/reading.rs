@@ -55,6 +55,13 @@ pub struct Problem {
     pub diagnostic: Diagnostic,
 }
 
+impl Problem {
+    /// By file, and in each from the top to the end.
+    pub(crate) fn sort(problems: &mut [Problem]) {
+        problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
+    }
+}
+
 /// A plan as far as it was understood.
 #[derive(Clone, Debug)]
 pub struct Reading {

@@ -56,7 +56,7 @@ impl<'t> Walk<'t> {
 
     /// What was found, from the top of the text to its end.
     pub(in crate::system) fn finish(mut self) -> Vec<Diagnostic> {
-        self.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+        Diagnostic::sort(&mut self.diagnostics);
         self.diagnostics
     }
 

@@ -36,7 +36,7 @@ pub(in crate::system) fn read<S: Default>(
         }
         Err(broken) => reader.problems.push(broken),
     }
-    reader.problems.sort_by_key(|problem| problem.span.start);
+    Diagnostic::sort(&mut reader.problems);
     Understood { state, problems: reader.problems }
 }
 

@@ -71,7 +71,7 @@ impl Problems {
             let diagnostic = Diagnostic::warning(at..at, format!("{more} more places had to be repaired"));
             self.forgive(diagnostic.label("from here on"));
         }
-        self.problems.sort_by_key(|problem| problem.span.start);
+        Diagnostic::sort(&mut self.problems);
         self.problems
     }
 }

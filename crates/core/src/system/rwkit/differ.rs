@@ -52,7 +52,7 @@ pub(super) fn differ(read: &RwkitReading) -> Vec<Problem> {
             tell(plan, format!("the list does not name these {kind}: {names}"), &at, "no task covers them");
         }
     }
-    problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
+    Problem::sort(&mut problems);
     problems
 }
 

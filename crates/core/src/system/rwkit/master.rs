@@ -103,7 +103,7 @@ pub fn compare(master: &Master, count: impl Fn(&RepoPath) -> Option<(usize, usiz
         let at = entry.status_at.clone().unwrap_or_else(|| entry.at.clone());
         problems.push(Diagnostic::warning(at, message).label("the list decides"));
     }
-    problems.sort_by_key(|problem| problem.span.start);
+    Diagnostic::sort(&mut problems);
     problems
 }
 
@@ -309,7 +309,7 @@ impl Reader<'_> {
             let told = Diagnostic::error(0..0, "the master list does not name any list");
             problems.push(told.label("no row like `| 1 | 1-a-plan.md | 1-a-todolist.md | pending | 0% |`"));
         }
-        problems.sort_by_key(|problem| problem.span.start);
+        Diagnostic::sort(&mut problems);
         Master { entries, problems }
     }
 }

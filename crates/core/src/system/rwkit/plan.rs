@@ -117,7 +117,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
     problems.extend(
         found.finish().into_iter().map(|diagnostic| Problem { file: given.place.to_owned(), diagnostic }),
     );
-    problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
+    Problem::sort(&mut problems);
     let first = u32::try_from(groups.len()).unwrap_or(u32::MAX);
     let (gates, mut looks) = super::gates::gates(given.config, given.detected, &about, first);
     // They look at the whole, and what waits for another list is part of it.

@@ -71,7 +71,7 @@ pub fn lint(reading: &Reading) -> Vec<Problem> {
             problems.push(Problem { file: (*file).to_owned(), diagnostic });
         }
     }
-    problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
+    Problem::sort(&mut problems);
     problems
 }
 

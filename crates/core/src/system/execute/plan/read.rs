@@ -40,7 +40,7 @@ pub fn read(folder: &Folder, stem: &str, config: &Config, strict: bool) -> Readi
     reader.compare(&manifest, &layer_plan, &tasks);
     let plan = reader.plan(stem, config, &manifest, &layer_plan, tasks);
     let Reader { texts, mut problems, .. } = reader;
-    problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
+    Problem::sort(&mut problems);
     Reading { plan, problems, texts, project_path: manifest.project_path, before: BTreeMap::new() }
 }
 

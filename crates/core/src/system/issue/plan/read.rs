@@ -122,7 +122,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
         Plan { name: config::name_from(given.name), groups, tasks, settings: settings(given.config, &issue) };
     let Reader { mut texts, mut problems, .. } = reader;
     texts.insert(list.to_owned(), source);
-    problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
+    Problem::sort(&mut problems);
     let detected = if given.config.defaults.checks.is_none() { given.detected.to_vec() } else { Vec::new() };
     let reading = Reading { plan, problems, texts, project_path: None, before };
     IssueReading { reading, issue, list, outline, coverage: requirements.coverage, checks, detected }

@@ -123,7 +123,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
         settings: Settings { in_sequence, ..settings(given.config, &about) },
     };
     let Reader { texts, mut problems, .. } = reader;
-    problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
+    Problem::sort(&mut problems);
     let detected = match given.config.defaults.checks {
         None if mode == Mode::Development => given.detected.to_vec(),
         _ => Vec::new(),

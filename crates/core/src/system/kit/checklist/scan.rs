@@ -28,7 +28,7 @@ pub fn scan(text: &str) -> Checklist {
         let line = scanner.line(nth);
         scanner.list.lines.push(line);
     }
-    scanner.list.problems.sort_by_key(|problem| problem.span.start);
+    Diagnostic::sort(&mut scanner.list.problems);
     scanner.list
 }
 
