@@ -23,32 +23,39 @@ pub(crate) struct Failure {
 
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
+/// As `cold` they are compiled once, and the code around the calls stays small.
 impl Failure {
+    #[cold]
     pub(crate) fn new(message: impl Into<String>) -> Failure {
         Failure { exit: ERROR, message: message.into(), picture: None, hints: Vec::new() }
     }
 
+    #[cold]
     pub(crate) fn usage(message: impl Into<String>) -> Failure {
         Failure { exit: USAGE, ..Failure::new(message) }
     }
 
+    #[cold]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hints.push(hint.into());
         self
     }
 
     pub(crate) fn io(what: impl fmt::Display) -> impl FnOnce(std::io::Error) -> Failure {
-        move |error| {
-            let failure = Failure::new(format!("{what}: {error}"));
-            match error.kind() {
-                std::io::ErrorKind::StorageFull => {
-                    failure.hint("free some space, then run the same command again")
-                }
-                std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
-                    failure.hint("Piton needs to write there; check the folder's owner and permissions")
-                }
-                _ => failure,
+        move |error| Failure::from_io(&what, &error)
+    }
+
+    #[cold]
+    fn from_io(what: &dyn fmt::Display, error: &std::io::Error) -> Failure {
+        let failure = Failure::new(format!("{what}: {error}"));
+        match error.kind() {
+            std::io::ErrorKind::StorageFull => {
+                failure.hint("free some space, then run the same command again")
             }
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                failure.hint("Piton needs to write there; check the folder's owner and permissions")
+            }
+            _ => failure,
         }
     }
 }
