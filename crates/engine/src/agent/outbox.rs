@@ -58,32 +58,30 @@ impl Attempt {
     }
 
     pub fn report(&self, message: Message) -> io::Result<()> {
-        self.leave(Words::Message(message))
+        let Message { said, report } = message;
+        self.leave(Left { said: Some(said), report: Some(report), ..Left::default() })
     }
 
     pub fn note(&self, note: Note) -> io::Result<()> {
-        self.leave(Words::Note { note })
+        self.leave(Left { note: Some(note), ..Left::default() })
     }
 
-    fn leave(&self, words: Words) -> io::Result<()> {
-        Left { token: self.token.clone(), words }.append_to(&self.outbox)
+    fn leave(&self, line: Left) -> io::Result<()> {
+        Left { token: self.token.clone(), ..line }.append_to(&self.outbox)
     }
 }
 
-/// One line of the file.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// One line of the file: a message, or a note.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Left {
     #[serde(default)]
     token: String,
-    #[serde(flatten)]
-    words: Words,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Words {
-    Message(Message),
-    Note { note: Note },
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    said: Option<Said>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    report: Option<Report>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<Note>,
 }
 
 /// What was found in the file.
@@ -141,16 +139,47 @@ pub fn understood(bytes: &[u8], token: &str) -> Taken {
     let mut taken = Taken::default();
     for line in String::from_utf8_lossy(bytes).lines() {
         let Ok(left) = serde_json::from_str::<Left>(line) else { continue };
-        match left.words {
+        match (left.said, left.note) {
             _ if left.token != token => {}
-            Words::Message(message) => taken.message = Some(message),
-            Words::Note { note: note @ (Note::Guardrail { .. } | Note::Entry { .. }) } => {
-                taken.notes.push(note);
+            (Some(said), _) => {
+                taken.message = Some(Message { said, report: left.report.unwrap_or_default() });
             }
-            // The others are the engine's own.
-            Words::Note { .. } => {}
+            (None, Some(note @ (Note::Guardrail { .. } | Note::Entry { .. }))) => taken.notes.push(note),
+            // The other notes are the engine's own.
+            (None, _) => {}
         }
     }
     taken.notes.truncate(MOST_NOTES);
     taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_message_or_a_note_of_the_attempt_that_knows_the_token() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let outbox = Utf8Path::from_path(temp.path()).expect("a path").join(OUTBOX_FILE);
+        let task = TaskId::new("T1").expect("an id");
+        let attempt = Attempt { task, token: "t".to_owned(), outbox: outbox.clone() };
+        let message = Message { said: Said::Failed { reason: "no".to_owned() }, report: Report::default() };
+        let note = Note::Guardrail { text: "heed".to_owned() };
+        attempt.report(message.clone()).expect("written");
+        attempt.note(note.clone()).expect("written");
+        let lines = std::fs::read_to_string(&outbox).expect("written");
+        let lines: Vec<&str> = lines.lines().collect();
+        assert!(
+            lines[0].starts_with(r#"{"token":"t","said":{"failed":{"reason":"no"}},"report":{"#),
+            "{}",
+            lines[0]
+        );
+        assert_eq!(lines[1], r#"{"token":"t","note":{"note":"guardrail","text":"heed"}}"#);
+        assert_eq!(take(&outbox, "t"), Taken { message: Some(message), notes: vec![note] });
+        assert_eq!(take(&outbox, "another"), Taken::default());
+        assert_eq!(
+            understood(br#"{"said":"done"}"#, "").message.map(|message| message.said),
+            Some(Said::Done)
+        );
+    }
 }
