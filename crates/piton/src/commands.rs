@@ -13,9 +13,11 @@ pub(crate) fn set_command_line(make: fn() -> Command) {
     let _ = COMMAND_LINE.set(make);
 }
 
-/// Everything that can be typed.
+/// Everything that can be typed, also for the commands that nobody typed.
 pub(crate) fn command_line() -> Command {
-    COMMAND_LINE.get().map(|make| make()).unwrap_or_default()
+    let mut all = COMMAND_LINE.get().map(|make| make()).unwrap_or_default();
+    all.build();
+    all
 }
 
 /// The run that commands in hints are about.

@@ -1,5 +1,6 @@
 //! Each command in a group of its own, with what can be typed for it beside its code.
 
+mod deferred;
 pub(crate) mod help;
 pub(crate) mod integrate;
 pub(crate) mod ledger;
@@ -14,6 +15,7 @@ use camino::Utf8PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::args::{OfRun, OfTask};
+use crate::cmd::deferred::Deferred;
 use crate::cmd::help::HelpArgs;
 use crate::cmd::integrate::agents::AgentsArgs;
 use crate::cmd::integrate::export::ExportArgs;
@@ -86,76 +88,76 @@ pub(crate) enum SystemCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Watch scripted agents work on a plan in a scratch repository
-    Demo(DemoArgs),
+    Demo(Deferred<DemoArgs>),
     /// Write a commented starter plan
-    New(NewArgs),
+    New(Deferred<NewArgs>),
     /// Check a plan: problems, layers, batches, critical path
     #[command(visible_alias = "validate")]
-    Plan(PlanArgs),
+    Plan(Deferred<PlanArgs>),
     /// Run a plan, or resume its run
     #[command(visible_aliases = ["resume", "execute"])]
-    Run(Box<RunArgs>),
+    Run(Deferred<Box<RunArgs>>),
     /// Show where a run stands
     #[command(visible_alias = "ps")]
-    Status(StatusArgs),
+    Status(Deferred<StatusArgs>),
     /// List the runs of this project
     #[command(visible_alias = "ls")]
-    Runs(RunsArgs),
+    Runs(Deferred<RunsArgs>),
     /// Close a run that is no longer wanted; nothing is removed
-    Close(CloseArgs),
+    Close(Deferred<CloseArgs>),
     /// Explain why a task is where it is, and what would help
-    Why(OfTask),
+    Why(Deferred<OfTask>),
     /// Show what happened
     #[command(visible_alias = "logs")]
-    Log(LogArgs),
+    Log(Deferred<LogArgs>),
     /// Show what a task's agent or checks printed
-    Output(OutputArgs),
+    Output(Deferred<OutputArgs>),
     /// Show what a task has changed
-    Diff(OfTask),
+    Diff(Deferred<OfTask>),
     /// Add a task to a plan, and to its run
-    Add(AddArgs),
+    Add(Deferred<AddArgs>),
     /// List the tasks to work on next
-    Next(NextArgs),
+    Next(Deferred<NextArgs>),
     /// Take a task, to work on it yourself
-    Start(StartArgs),
+    Start(Deferred<StartArgs>),
     /// Report on a task: its checks decide whether it is done
-    Report(Box<ReportArgs>),
+    Report(Deferred<Box<ReportArgs>>),
     /// Confirm that nothing was left to do on a task reported as done
-    Confirm(ConfirmArgs),
+    Confirm(Deferred<ConfirmArgs>),
     /// Stop the engine: running tasks finish, no new ones start
-    Stop(StopArgs),
+    Stop(Deferred<StopArgs>),
     /// Retry a failed, abandoned or blocked task
-    Retry(OfTask),
+    Retry(Deferred<OfTask>),
     /// Reset a task's attempts; its worktree stays as it is
-    Reset(OfTask),
+    Reset(Deferred<OfTask>),
     /// Continue without a task
-    Skip(SkipArgs),
+    Skip(Deferred<SkipArgs>),
     /// Answer a task's question for its next attempt; a task that stopped continues
-    Answer(AnswerArgs),
+    Answer(Deferred<AnswerArgs>),
     /// Release a task that needed a person
-    Unblock(UnblockArgs),
+    Unblock(Deferred<UnblockArgs>),
     /// Allow a task more attempts
-    Raise(RaiseArgs),
+    Raise(Deferred<RaiseArgs>),
     /// Let a provider's agents start again, if it answers a test question
-    Unpark(UnparkArgs),
+    Unpark(Deferred<UnparkArgs>),
     /// Show what agents have used: tokens, money and time
-    Cost(CostArgs),
+    Cost(Deferred<CostArgs>),
     /// Take over another system's unfinished run: git decides what is done
-    Import(ImportArgs),
+    Import(Deferred<ImportArgs>),
     /// Write a run in another system's format, and report what does not fit
-    Export(ExportArgs),
+    Export(Deferred<ExportArgs>),
     /// Compare journal, git and disk, and explain what disagrees
-    Doctor(DoctorArgs),
+    Doctor(Deferred<DoctorArgs>),
     /// Remove what finished runs left behind
-    Clean(CleanArgs),
+    Clean(Deferred<CleanArgs>),
     /// Archive finished plans
-    Archive(ArchiveArgs),
+    Archive(Deferred<ArchiveArgs>),
     /// List and restore content that was saved before a worktree was removed
     Rescue(RescueArgs),
     /// List the clients that can do the work, or test one
     Agents(AgentsArgs),
     /// Print a JSON Schema
-    Schema(SchemaArgs),
+    Schema(Deferred<SchemaArgs>),
     /// Check that a file exists, is not empty and contains each of these texts, for checks of plans
     #[command(hide = true)]
     Look { file: Utf8PathBuf, holds: Vec<String> },
@@ -164,50 +166,50 @@ pub(crate) enum Command {
     ScriptedAgent { script: Utf8PathBuf },
 
     /// Run a task's checks now; the run does not change
-    Verify(OfTask),
+    Verify(Deferred<OfTask>),
     /// Print what you need to know before you work on the run, or on a task
-    Orient(OrientArgs),
+    Orient(Deferred<OrientArgs>),
     /// Summarize how far the run is
-    Progress(OfRun),
+    Progress(Deferred<OfRun>),
     /// Add entries to the run's journal
     Journal(JournalArgs),
     /// Manage the rules that everyone who works on the run follows
     Guardrail(GuardrailArgs),
     /// List what has landed, what is landing and what waits to land
-    Queue(OfRun),
+    Queue(Deferred<OfRun>),
     /// Check whether the whole run is complete, and what is missing
-    Complete(OfRun),
+    Complete(Deferred<OfRun>),
     // As `piton system` has them: scripts use these spellings.
     /// Show how the project's own description was updated with the run's results
     #[command(hide = true)]
-    Context(OfRun),
+    Context(Deferred<OfRun>),
     /// List the gates of a todolist's run, or report the result of one
     #[command(hide = true)]
-    Gate(GateArgs),
+    Gate(Deferred<GateArgs>),
     /// List the batches of a todolist's run
     #[command(hide = true)]
-    Batch(BatchArgs),
+    Batch(Deferred<BatchArgs>),
     /// Show where a todolist's run resumes
     #[command(hide = true)]
-    ResumePoint(OfRun),
+    ResumePoint(Deferred<OfRun>),
     /// Show the phase of iterative work, or set it where only a person can know
     #[command(hide = true)]
-    Phase(PhaseArgs),
+    Phase(Deferred<PhaseArgs>),
     /// List the operations of the ledger, each with the recipe it replaces
-    Ops(OpsArgs),
+    Ops(Deferred<OpsArgs>),
     /// Serve the operations of the ledger as MCP tools, over stdin and stdout
-    Mcp(McpArgs),
+    Mcp(Deferred<McpArgs>),
     /// Print the exact prompt that an agent would get if it started on a task now
-    Prompt(PromptArgs),
+    Prompt(Deferred<PromptArgs>),
     /// Set up a client to keep the ledger with Piton: skill, hook and MCP entry
-    Init(InitArgs),
+    Init(Deferred<InitArgs>),
     /// Answer a client's hook
     #[command(hide = true)]
-    Hook(HookArgs),
+    Hook(Deferred<HookArgs>),
     /// Commands for plans of one system: gates, batches, phases
     System(SystemArgs),
     /// List all commands, or explain one
-    Help(HelpArgs),
+    Help(Deferred<HelpArgs>),
 }
 
 pub(crate) fn dispatch(command: &Command) -> Outcome<u8> {

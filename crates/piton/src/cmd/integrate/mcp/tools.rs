@@ -17,8 +17,8 @@ const LONGEST: usize = 64 * 1024;
 /// An answer beyond this fills a client's memory with little use.
 const LARGEST: usize = 256 * 1024;
 
-/// Arguments that are not the client's business: where we are, who it is, and what does not end or is not text.
-const OURS: [&str; 5] = ["project_path", "by", "held_while", "follow", "raw"];
+/// Arguments that are not the client's business: where we are, who it is, and what does not end or is not an answer.
+const OURS: [&str; 6] = ["project_path", "by", "held_while", "follow", "raw", "help"];
 /// From inside an attempt there is only one run.
 const OUTSIDE: [&str; 2] = ["run", "plan"];
 
