@@ -165,6 +165,11 @@ impl Project {
         self.home.join("runs").join(run.as_str()).join(task.as_str())
     }
 
+    /// The folder of checks that ran where candidates were to land. Task ids do not begin with a dot.
+    pub fn landing_folder(&self, run: &RunId) -> Utf8PathBuf {
+        self.home.join("runs").join(run.as_str()).join(".landing")
+    }
+
     /// Where worktrees go if nobody says otherwise: beside the project, in a folder of its own so that projects do not
     /// clash.
     pub fn worktree_dir(&self) -> Utf8PathBuf {

@@ -38,6 +38,7 @@ fn session(selection: Selection) -> Session {
     Session {
         schedule: Schedule::Layered,
         max_parallel: 1,
+        landing_parallel: 1,
         selection,
         agent: None,
         budget: Budget::default(),

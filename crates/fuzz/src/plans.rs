@@ -4,7 +4,7 @@
 use piton_core::diagnostic::{Diagnostic, place};
 use piton_core::message;
 use piton_core::plan::{
-    Agent, Argv, Check, Graph, Plan, PromptBy, RunId, Schedule, Settings, TaskSpec, diff,
+    Agent, Argv, Check, Graph, Land, Plan, PromptBy, RunId, Schedule, Settings, TaskSpec, diff,
 };
 use piton_core::system::config::{Config, name_from, read_config};
 use piton_core::system::native::{Overrides, read};
@@ -208,12 +208,15 @@ fn policy(settings: &Settings) -> Table {
         ("landing_checks", checks(&settings.landing_checks)),
         ("backoff", span(settings.backoff)),
         ("landing_wait", span(settings.landing_wait)),
+        ("land", text(if settings.land == Land::Each { "each" } else { "batch" })),
     ]);
     let texts = [
         ("commit_prefix", &settings.commit_prefix),
         ("author", &settings.author),
         ("feedback", &settings.feedback),
     ];
+    let window = settings.landing_parallel.map(|most| Value::Integer(most.into()));
+    said.extend(window.map(|most| ("landing_parallel".to_owned(), most)));
     for (key, value) in texts {
         if let Some(value) = value {
             said.insert(key.to_owned(), text(value));

@@ -13,7 +13,7 @@ use piton_core::plan::{
     TaskSpec,
 };
 use piton_core::run::{
-    Action, AgentEnd, CheckResult, Closing, Command, Event, Holder, Intent, NewRun, Recorded, Selection,
+    Action, AgentEnd, Carried, CheckResult, Closing, Command, Event, Intent, NewRun, Recorded, Selection,
     Session, State, Status, Verdict, Work, decide, next,
 };
 use piton_core::time::{Span, Timestamp};
@@ -207,6 +207,7 @@ impl World {
         let session = Session {
             schedule: Schedule::Flow,
             max_parallel: parallel,
+            landing_parallel: 1,
             selection: Selection::All,
             agent: None,
             budget: Budget::default(),
@@ -257,18 +258,31 @@ impl World {
         self.time
     }
 
+    /// Those that land in the move of the last of a chain.
+    fn before(&self, proof: u64) -> Vec<Carried> {
+        let chain = self.state.run().and_then(|run| run.line.proof(proof)).map(|proof| proof.chain.clone());
+        let mut chain = chain.unwrap_or_default();
+        chain.pop();
+        let fence = |id: &TaskId| self.state.task(id).ok().flatten().map_or(0, |task| task.fence);
+        chain.into_iter().map(|task| Carried { fence: fence(&task), commit: oid(0), task }).collect()
+    }
+
     fn takes(&self, action: &Action) -> u64 {
         match action {
             Action::Work { task, .. } => {
                 task.as_str()[1..].parse::<usize>().map_or(0, |task| self.durations[task])
             }
-            Action::Land { .. } => LANDING,
+            Action::Prove { .. } => LANDING,
             _ => 0,
         }
     }
 
     fn done(&mut self, action: &Action) {
-        // Nothing here is done for the run as a whole.
+        if let Some(decision) = action.decision() {
+            self.submit(&decision);
+            return;
+        }
+        // Nothing else here is done for the run as a whole.
         let Some(task) = action.task().cloned() else { return };
         let fence = action.fence().unwrap_or_default();
         let landed = self.state.run().map_or(0, |run| run.landed);
@@ -288,7 +302,7 @@ impl World {
         let progress =
             self.state.task(&task).ok().flatten().map(|task| task.progress.clone()).unwrap_or_default();
         let command = match action {
-            Action::Start { .. } => Command::Start { task, holder: Holder::Engine },
+            Action::Start { .. } | Action::BeginProof { .. } => return,
             Action::Prepare { .. } => Command::Prepared { task, fence, base: oid(0), landed },
             Action::Work { pass, .. } => Command::AgentEnded {
                 task,
@@ -317,13 +331,15 @@ impl World {
                 let tree = progress.tree.expect("captured before");
                 Command::ChecksEnded { task, fence, tree, results: vec![result()] }
             }
-            Action::Land { .. } => {
+            Action::Prove { proof, .. } | Action::Land { proof, .. } => {
                 let intent = Intent { old: oid(0), candidate: tree.clone() };
+                let before = self.before(*proof);
                 Command::PrepareLanding {
                     task,
                     fence,
                     tree,
                     intent,
+                    before,
                     results: vec![result()],
                     untouched: Vec::new(),
                 }

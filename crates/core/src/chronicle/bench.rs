@@ -243,8 +243,9 @@ impl Bench {
             results.extend(self.results(other.as_str(), &Verdict::Pass, ""));
         }
         let intent = Intent { old: oid(1), candidate: commit };
-        let (fence, untouched) = (at.fence, Vec::new());
-        self.accept(&Command::PrepareLanding { task: id(name), fence, tree, intent, results, untouched });
+        let (fence, before, untouched) = (at.fence, Vec::new(), Vec::new());
+        let task = id(name);
+        self.accept(&Command::PrepareLanding { task, fence, tree, intent, before, results, untouched });
     }
 
     /// The engine's next step on proven work: it prepares the landing, unless another one is under way, or finishes it.

@@ -209,7 +209,11 @@ impl Chronicle {
             Event::Failed { task, class, reason, feedback, next, .. } => {
                 self.on(task, |story| story.fail(*class, reason, feedback, next, at));
             }
-            Event::LandingPrepared { .. } | Event::LandingReturned { .. } | Event::LandingWaits { .. } => {}
+            Event::ProofBegan { .. }
+            | Event::ProofEnded { .. }
+            | Event::LandingPrepared { .. }
+            | Event::LandingReturned { .. }
+            | Event::LandingWaits { .. } => {}
             Event::Completed { task, proof, counts, .. } => {
                 self.context = None;
                 let landed = matches!(proof, Proof::Landed { .. });

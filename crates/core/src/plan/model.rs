@@ -217,6 +217,11 @@ pub struct Settings {
     pub backoff: Span,
     /// How long a landing waits for the user's checkout once nothing else is left to do.
     pub landing_wait: Span,
+    #[serde(default, skip_serializing_if = "Land::is_batch")]
+    pub land: Land,
+    /// How many candidates for landing are proven at the same time. None: as many as there are processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landing_parallel: Option<u32>,
 }
 
 impl Settings {
@@ -276,6 +281,8 @@ impl Default for Settings {
             in_sequence: false,
             backoff: Span::seconds(5),
             landing_wait: Span::minutes(10),
+            land: Land::default(),
+            landing_parallel: None,
         }
     }
 }
@@ -401,6 +408,24 @@ pub enum Schedule {
     Batch,
     /// Every task as soon as its dependencies have landed.
     Flow,
+}
+
+/// How tasks that were proven together land.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Land {
+    /// In one move of the target, from a proven tree to a proven tree.
+    #[default]
+    Batch,
+    /// One by one: each commit of the target's first parents is proven, for those who bisect.
+    Each,
+}
+
+impl Land {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+    fn is_batch(&self) -> bool {
+        *self == Land::Batch
+    }
 }
 
 /// What a spent budget means for the rest of the run.

@@ -7,12 +7,13 @@ use super::event::{AgentEnd, CheckResult, Class, ContextUpdate, Note, Session, S
 use super::evidence::{Evidence, Mark};
 use super::holding::HolderProcess;
 use super::imported::ImportedTask;
+use super::line::ProofEnd;
 use super::pointers::Pointers;
 use super::report::Report;
 use super::revision::Revision;
 use super::schedule::Action;
 use super::state::Missing;
-use super::task::{Holder, Intent, Status, Task};
+use super::task::{Carried, Holder, Intent, Status, Task};
 use crate::plan::{Oid, Outside, Plan, RunId, TaskId};
 use crate::time::Span;
 
@@ -22,6 +23,11 @@ pub enum Command {
     /// The same from an engine, which may have lost its run since: see [`Command::of_engine`].
     OfEngine {
         engine: String,
+        command: Box<Command>,
+    },
+    /// The same from a proof, which may be over: see [`Command::of_proof`].
+    OfProof {
+        proof: u64,
         command: Box<Command>,
     },
     Replan(Box<Plan>),
@@ -162,11 +168,24 @@ pub enum Command {
         feedback: String,
     },
 
+    /// Prove these candidates together, in this order.
+    BeginProof {
+        chain: Vec<TaskId>,
+        alone: bool,
+    },
+    /// A proof has ended. `results`: of the checks that were run.
+    ProofEnded {
+        proof: u64,
+        end: ProofEnd,
+        results: Vec<CheckResult>,
+    },
     PrepareLanding {
         task: TaskId,
         fence: u64,
         tree: Oid,
         intent: Intent,
+        /// Those that land in the same move, before it.
+        before: Vec<Carried>,
         results: Vec<CheckResult>,
         /// Tasks whose files this leaves as they are: verdicts of the agents among their checks are carried over.
         untouched: Vec<TaskId>,
@@ -309,10 +328,23 @@ impl Command {
         }
     }
 
+    /// The same as a proof found it. A candidate may be proven again, in other company or on another tip, and then what was
+    /// found before says nothing. What a landing waits for, and what git has, stays true.
+    pub fn of_proof(self, proof: u64) -> Command {
+        match self {
+            Command::ProofEnded { .. }
+            | Command::LandingWaits { .. }
+            | Command::LandingFound { .. }
+            | Command::Rescued { .. }
+            | Command::Note { .. } => self,
+            command => Command::OfProof { proof, command: Box::new(command) },
+        }
+    }
+
     /// It looks at the run as a whole, so a part of the state is not enough to decide it.
     pub fn surveys(&self) -> bool {
         match self {
-            Command::OfEngine { command, .. } => command.surveys(),
+            Command::OfEngine { command, .. } | Command::OfProof { command, .. } => command.surveys(),
             Command::Create(_)
             | Command::Replan(_)
             | Command::Extend(_)

@@ -4,12 +4,14 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use super::command::Command;
 use super::event::{Selection, StopMode};
+use super::line::{Proposal, Proving};
 use super::overload;
 use super::provider::{all_are_out, is_let_in, limits, probes};
 use super::state::{Run, State};
 use super::tally::Horizon;
-use super::task::{Status, Task};
+use super::task::{Holder, Status, Task};
 use super::usage::over_budget;
 use crate::plan::{Exhausted, Schedule, Settings, TaskId};
 use crate::time::{Span, Timestamp};
@@ -27,8 +29,12 @@ pub enum Action {
     Capture { task: TaskId, fence: u64, pass: u32 },
     /// Run the checks on the commit.
     Check { task: TaskId, fence: u64 },
-    /// Build the candidate, prove it, pin it.
-    Land { task: TaskId, fence: u64 },
+    /// Decide to prove these candidates together.
+    BeginProof { chain: Vec<TaskId>, alone: bool },
+    /// Merge the chain of a proof into the target's tip, prove it, pin it. The task is the last of the chain.
+    Prove { proof: u64, task: TaskId, fence: u64 },
+    /// The same for one that has passed, while another was landing.
+    Land { proof: u64, task: TaskId, fence: u64 },
     /// Move the target to the candidate, or see that it was.
     Move { task: TaskId, fence: u64 },
     /// Remove the worktree of a completed task.
@@ -40,7 +46,18 @@ pub enum Action {
 }
 
 impl Action {
-    /// The task it is done for; one is done for the run as a whole.
+    /// The command that it is, where it is nothing but a decision.
+    pub fn decision(&self) -> Option<Command> {
+        match self {
+            Action::Start { task } => Some(Command::Start { task: task.clone(), holder: Holder::Engine }),
+            Action::BeginProof { chain, alone } => {
+                Some(Command::BeginProof { chain: chain.clone(), alone: *alone })
+            }
+            _ => None,
+        }
+    }
+
+    /// The task it is done for; some are done for the run as a whole.
     pub fn task(&self) -> Option<&TaskId> {
         match self {
             Action::Start { task }
@@ -48,21 +65,23 @@ impl Action {
             | Action::Work { task, .. }
             | Action::Capture { task, .. }
             | Action::Check { task, .. }
+            | Action::Prove { task, .. }
             | Action::Land { task, .. }
             | Action::Move { task, .. }
             | Action::Clean { task, .. } => Some(task),
-            Action::Context | Action::Ask { .. } => None,
+            Action::BeginProof { .. } | Action::Context | Action::Ask { .. } => None,
         }
     }
 
     /// The attempt it belongs to; a start belongs to none yet.
     pub fn fence(&self) -> Option<u64> {
         match self {
-            Action::Start { .. } | Action::Context | Action::Ask { .. } => None,
+            Action::Start { .. } | Action::BeginProof { .. } | Action::Context | Action::Ask { .. } => None,
             Action::Prepare { fence, .. }
             | Action::Work { fence, .. }
             | Action::Capture { fence, .. }
             | Action::Check { fence, .. }
+            | Action::Prove { fence, .. }
             | Action::Land { fence, .. }
             | Action::Move { fence, .. }
             | Action::Clean { fence, .. } => Some(*fence),
@@ -143,9 +162,8 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
             Some(StopMode::AtOnce) => finishes(action),
         }));
     }
-    if run.merging.is_none() && !at_once {
-        let head = state.queue.first().and_then(|(_, id)| known(id));
-        actions.extend(head.map(|task| Action::Land { task: task.id.clone(), fence: task.fence }));
+    if !at_once {
+        actions.extend(landings(state, run));
     }
     for task in state.cleaning.iter().filter_map(known) {
         actions.push(Action::Clean { task: task.id.clone(), fence: task.fence });
@@ -168,6 +186,38 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
         actions.extend(overload::due(run, now).map(ask));
     }
     actions
+}
+
+/// What is to be proven, and what of it to land.
+fn landings(state: &State, run: &Run) -> Vec<Action> {
+    let known = |id: &TaskId| state.task(id).ok().flatten();
+    let last = |proof: &Proving| proof.chain.last().and_then(known).map(|task| (task.id.clone(), task.fence));
+    let (line, land) = (&run.line, run.settings.land);
+    let mut actions: Vec<Action> = line
+        .under_way()
+        .filter_map(|(proof, of)| last(of).map(|(task, fence)| Action::Prove { proof, task, fence }))
+        .collect();
+    if run.merging.is_none() {
+        let next = line.landable(land).and_then(|(proof, of)| Some((proof, last(of)?)));
+        actions.extend(next.map(|(proof, (task, fence))| Action::Land { proof, task, fence }));
+    }
+    let queue: Vec<&TaskId> = state.queue.iter().map(|(_, id)| id).collect();
+    if !queue.is_empty() {
+        let is_exclusive = |id: &TaskId| known(id).is_some_and(|task| is_exclusive(state, task));
+        let wanted = line.wanted(&queue, is_exclusive, run.session.landing_parallel, land);
+        actions
+            .extend(wanted.into_iter().map(|Proposal { chain, alone }| Action::BeginProof { chain, alone }));
+    }
+    actions
+}
+
+/// Whether a candidate is proven by itself, while no other is: agents judge it, or others that its work meets, or it judges
+/// the whole, or it may have nothing to land.
+fn is_exclusive(state: &State, task: &Task) -> bool {
+    task.gate
+        || !task.reviews.is_empty()
+        || task.may_stay_as_it_is()
+        || state.is_reviewed_since(task.progress.landed_at_base)
 }
 
 /// Whether something is left that an agent may have to do.
@@ -221,12 +271,21 @@ pub fn is_current(state: &State, action: &Action) -> bool {
         let is_open = |run: &Run| run.overloads.get(provider).is_some_and(|overload| overload.asked == *nth);
         return state.run().is_some_and(|run| run.stop.is_none() && is_open(run));
     }
+    if let Action::BeginProof { .. } = action {
+        return false;
+    }
     let Some(id) = action.task() else {
         return state.run().is_some_and(|run| !run.stops_at_once() && owes_context(state, run));
     };
     state.task(id).ok().flatten().is_some_and(|task| match action {
         Action::Start { .. } => false,
-        Action::Land { fence, .. } => task.decided == Status::Verified && task.fence == *fence,
+        Action::Prove { proof, .. } => {
+            state.run().is_some_and(|run| run.line.under_way().any(|(number, _)| number == *proof))
+        }
+        Action::Land { proof, .. } => state.run().is_some_and(|run| {
+            let next = run.line.landable(run.settings.land);
+            run.merging.is_none() && next.is_some_and(|(number, _)| number == *proof)
+        }),
         Action::Clean { fence, .. } => task.decided == Status::Completed && task.fence == *fence,
         _ => task.is_engines() && step(task).as_ref() == Some(action),
     })

@@ -9,6 +9,9 @@ use crate::plan::{Budget, Fences, GroupId, Schedule, TaskId};
 pub struct Session {
     pub schedule: Schedule,
     pub max_parallel: u32,
+    /// How many candidates for landing are proven at the same time.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub landing_parallel: u32,
     #[serde(default)]
     pub selection: Selection,
     /// Works on every task, whatever the plan says.
@@ -25,6 +28,16 @@ pub struct Session {
     pub verbose: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quiet: bool,
+}
+
+/// What journals of earlier versions mean.
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 /// Which part of the plan a session works on.

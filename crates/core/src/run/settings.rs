@@ -23,6 +23,8 @@ fn followed(run: &Run, now: &Settings) -> Settings {
         budget: now.budget,
         backoff: now.backoff,
         landing_wait: now.landing_wait,
+        land: now.land,
+        landing_parallel: now.landing_parallel,
         ..run.settings.clone()
     }
 }
@@ -33,6 +35,7 @@ fn session_of(run: &Run, wanted: Option<&Session>) -> Option<Session> {
     Some(Session {
         schedule: wanted.schedule,
         max_parallel: wanted.max_parallel,
+        landing_parallel: wanted.landing_parallel,
         budget: wanted.budget,
         fences: wanted.fences,
         ..run.session.clone()

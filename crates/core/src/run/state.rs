@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::event::{CheckResult, ContextUpdate, Selection, Session, StopMode, StopReason, Verdict};
+use super::line::Line;
 use super::overload::Overloads;
 use super::provider::Outages;
 use super::tally::{Cell, Counts, Horizon, Tally};
@@ -80,6 +81,9 @@ pub struct Run {
     pub worked: Span,
     /// The task whose landing is being carried out.
     pub merging: Option<TaskId>,
+    /// Who is proven together, to land.
+    #[serde(default, skip_serializing_if = "Line::is_new")]
+    pub line: Line,
     /// How the last context update ended, until more is completed.
     #[serde(default)]
     pub context: Option<ContextUpdate>,
@@ -156,6 +160,8 @@ pub struct State {
     pub(super) queue: BTreeSet<(u64, TaskId)>,
     pub(super) cleaning: BTreeSet<TaskId>,
     landings: BTreeMap<u32, TaskId>,
+    /// The landings among them of tasks that agents judge.
+    reviewed: BTreeSet<u32>,
     pub(super) changes: Changes,
 }
 
@@ -264,6 +270,11 @@ impl State {
         self.landings.range(since..).map(|(_, task)| task)
     }
 
+    /// Whether one of them is judged by agents.
+    pub(super) fn is_reviewed_since(&self, since: u32) -> bool {
+        self.reviewed.range(since..).next().is_some()
+    }
+
     pub fn take_changes(&mut self) -> Changes {
         std::mem::take(&mut self.changes)
     }
@@ -350,6 +361,14 @@ impl State {
                 if !task.is_engines() {
                     run.left_alone(&id);
                 }
+                match after {
+                    Status::Verified | Status::Merging => {}
+                    Status::Completed if before != after && task.progress.landed_no.is_some() => {
+                        run.line.land(&id);
+                    }
+                    _ if run.line.knows(&id) => run.line.leave(&id),
+                    _ => {}
+                }
             });
             let waiting = i64::from(before.satisfies()) - i64::from(after.satisfies());
             let dead = i64::from(after.is_dead()) - i64::from(before.is_dead());
@@ -402,6 +421,9 @@ impl State {
                 self.landings.insert(no, task.id.clone());
             } else {
                 self.landings.remove(&no);
+            }
+            if !task.reviews.is_empty() {
+                set(&mut self.reviewed, no, here);
             }
         }
         if !task.removed {

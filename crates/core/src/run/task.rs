@@ -413,6 +413,9 @@ pub struct Progress {
     pub intent: Option<Intent>,
     /// The merged tree that is about to land.
     pub merged: Option<Oid>,
+    /// Those that land with it, before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub carries: Vec<Carried>,
     /// What landing waits for.
     pub waits: Option<String>,
     /// How many had landed before this one.
@@ -452,6 +455,14 @@ pub enum Red {
 pub struct Intent {
     pub old: Oid,
     pub candidate: Oid,
+}
+
+/// A task that lands in the move of another one, and the commit that brings it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carried {
+    pub task: TaskId,
+    pub fence: u64,
+    pub commit: Oid,
 }
 
 /// A check passed on a tree.

@@ -1,6 +1,9 @@
 //! An event in one line, as a log, a plain terminal and a page show it.
 
 use super::counted;
+use super::landing::some;
+use crate::plan::TaskId;
+use crate::run::line::ProofEnd;
 use crate::run::{
     AgentEnd, CheckResult, Class, Event, Holder, Next, Note, Proof, Reopening, Status, StopReason, Verdict,
     verdict, waits_for,
@@ -144,8 +147,24 @@ pub fn describe(event: &Event) -> Description {
         }
         Event::Verified { .. } => (Tone::Plain, "verified, waits to land".to_owned()),
         Event::Failed { class, reason, next, .. } => failed(*class, reason, next),
-        Event::LandingPrepared { intent, .. } => {
-            (Tone::Quiet, format!("landing as {}", intent.candidate.short()))
+        Event::ProofBegan { chain, .. } => {
+            (Tone::Quiet, format!("checks of {} started where it is to land", some(chain)))
+        }
+        Event::ProofEnded { end, .. } => match end {
+            ProofEnd::Passed { .. } => (Tone::Quiet, "they passed, and wait to land".to_owned()),
+            ProofEnd::Red { reason } => {
+                (Tone::Plain, format!("not all can land together, so each is checked alone: {reason}"))
+            }
+            ProofEnd::Conflict { task, files } => {
+                let files = files.join(", ");
+                (Tone::Plain, format!("{task} conflicts with one that lands before it, in {files}"))
+            }
+            ProofEnd::Dropped { reason } => (Tone::Quiet, format!("they start over: {}", one_line(reason))),
+        },
+        Event::LandingPrepared { intent, before, .. } => {
+            let with: Vec<TaskId> = before.iter().map(|carried| carried.task.clone()).collect();
+            let with = if with.is_empty() { String::new() } else { format!(" with {}", some(&with)) };
+            (Tone::Quiet, format!("landing as {}{with}", intent.candidate.short()))
         }
         Event::LandingReturned { reason, .. } => (Tone::Warning, format!("landing starts over: {reason}")),
         Event::LandingWaits { reason, .. } => (Tone::Warning, format!("landing waits: {reason}")),

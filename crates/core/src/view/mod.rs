@@ -2,6 +2,7 @@
 
 mod cost;
 mod describe;
+mod landing;
 mod orient;
 pub mod preview;
 mod stream;
@@ -11,6 +12,7 @@ mod why;
 
 pub use cost::{By, Cost, Costs, cost};
 pub use describe::{Description, Tone, describe};
+pub use landing::{in_line, policy};
 pub use orient::{Format, Orientation};
 pub use stream::{Lines, Stream};
 pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code, group_status};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::landing::{in_line, policy};
 use super::{after_attempts, age, counted};
 use crate::plan::{Fences, TaskId};
 use crate::run::{
@@ -326,6 +327,11 @@ impl Search<'_> {
             other.status() == Status::Verified && theirs < mine
         });
         let ahead = ahead.count() as u64;
+        if let (None, Some(standing)) = (&task.progress.waits, in_line(self.run, &task.id)) {
+            self.say(depth, format!("{} {standing}", task.id));
+            self.say(depth + 1, policy(self.run));
+            return self.engine(depth + 1);
+        }
         match (&task.progress.waits, ahead) {
             (Some(waits), _) => self.say(depth, format!("{} is proven; landing waits: {waits}", task.id)),
             (None, 0) => self.say(depth, format!("{} is proven and lands next", task.id)),

@@ -61,6 +61,7 @@ pub(crate) fn session(schedule: Schedule) -> Session {
     Session {
         schedule,
         max_parallel: 4,
+        landing_parallel: 1,
         selection: Selection::All,
         agent: None,
         budget: Budget::default(),
@@ -207,6 +208,7 @@ impl Bench {
             fence: self.task(name).fence,
             tree: oid(tree),
             intent: Intent { old: oid(tree + 2000), candidate: oid(tree + 3000) },
+            before: Vec::new(),
             results: passed.iter().map(|other| evidence(other, Verdict::Pass)).collect(),
             untouched: Vec::new(),
         }

@@ -78,7 +78,8 @@ fn what_lands_after_a_gate_passed_opens_it_again() {
     // Its check looks before any agent does.
     bench.look("g", 2, vec![evidence("g", Verdict::Pass)]);
     let (task, fence) = (id("g"), bench.task("g").fence);
-    assert!(next(&bench.state, bench.now).contains(&Action::Land { task: task.clone(), fence }));
+    let alone = Action::BeginProof { chain: vec![task.clone()], alone: true };
+    assert!(next(&bench.state, bench.now).contains(&alone));
     bench.accept(&Command::NothingToLand { task, fence, tree: oid(2), results: Vec::new() });
     assert_eq!(bench.task("g").held_on(), Some(&oid(2)));
     bench.accept(&bench.leaves(2));
@@ -321,7 +322,8 @@ fn verdicts_of_agents_are_carried_over_to_what_leaves_their_files_alone() {
     };
     let land = |untouched| {
         let (task, tree, intent, results) = (task.clone(), tree.clone(), intent.clone(), results.clone());
-        Command::PrepareLanding { task, fence, tree, intent, results, untouched }
+        let before = Vec::new();
+        Command::PrepareLanding { task, fence, tree, intent, before, results, untouched }
     };
     assert!(bench.refuse(&land(Vec::new())).reason.contains("may not land"));
     assert!(bench.decide(&land(vec![id("a")])).is_ok());

@@ -12,6 +12,7 @@ mod ending;
 mod gates;
 mod identity;
 mod journals;
+mod line;
 mod overload;
 mod promises;
 mod properties;

@@ -106,7 +106,8 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
         }
         14 | 15 => {
             let intent = piton_core::run::Intent { old: oid(4), candidate: oid(6) };
-            Command::PrepareLanding { task, fence, tree, intent, results, untouched: Vec::new() }
+            let before = Vec::new();
+            Command::PrepareLanding { task, fence, tree, intent, before, results, untouched: Vec::new() }
         }
         16 => Command::LandingFailed {
             task,
@@ -158,6 +159,7 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
             let session = Session {
                 schedule,
                 max_parallel,
+                landing_parallel: 2,
                 selection,
                 agent: None,
                 budget: Budget::default(),

@@ -221,7 +221,8 @@ fn landing_checks_that_change_judge_what_failed_by_them() {
     let mut bench = Bench::running(old.clone());
     judge(&mut bench, "b", Verdict::Impossible { reason: "no such program".to_owned() });
     bench.verify("a", 2, 0);
-    let action = Action::Land { task: id("a"), fence: bench.task("a").fence };
+    bench.accept(&Command::BeginProof { chain: vec![id("a")], alone: false });
+    let action = Action::Prove { proof: 1, task: id("a"), fence: bench.task("a").fence };
     let (reason, feedback) = ("check `all` cannot be run".to_owned(), String::new());
     bench.accept(&Command::TryFailed { action, class: Class::Defect, reason, feedback });
     assert_eq!(bench.task("a").decided, Status::Blocked);

@@ -165,6 +165,7 @@ impl Asked<'_> {
             name: format!("{}{}.check", self.name, clock::now().0),
             cwd: place.to_owned(),
             env: BTreeMap::new(),
+            reviewers_env: BTreeMap::new(),
             keeper: self.keeper,
             agents: Cow::Borrowed(&agents),
             entries: BTreeMap::new(),

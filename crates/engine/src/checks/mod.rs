@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Agent, Argv, Check, Digest, Oid, TaskId, TaskSpec};
+use piton_core::plan::{Agent, Argv, Check, Digest, Oid, RunId, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
 use piton_core::run::{
     AgentEnd, ByModel, CheckResult, Command, Entry, Note, Pass, Run, SLOW_CHECK, Verdict, verdict,
@@ -53,6 +53,8 @@ pub struct Bench<'a> {
     pub name: String,
     pub cwd: Utf8PathBuf,
     pub env: BTreeMap<String, String>,
+    /// What agents that review see besides.
+    pub reviewers_env: BTreeMap<String, String>,
     pub keeper: &'a [String],
     /// Those that checks may be made by.
     pub agents: Cow<'a, BTreeMap<String, Agent>>,
@@ -191,6 +193,9 @@ impl Bench<'_> {
                 }
             };
             spec.env.extend(self.env.clone());
+            if reviewer.is_some() {
+                spec.env.extend(self.reviewers_env.clone());
+            }
             spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
             spec.wall_ms = Some(check.timeout.0);
             if let Some(client) = reviewer.as_ref().and_then(|agent| self.agents.get(agent)) {
@@ -380,6 +385,11 @@ impl Bench<'_> {
     }
 }
 
+/// What commands see beside the environment of Piton itself. Nothing of a task: what passes on a tree counts for all of them.
+pub(crate) fn environment_of(run: &RunId) -> BTreeMap<String, String> {
+    BTreeMap::from([("PITON_RUN".to_owned(), run.to_string()), ("CI".to_owned(), "true".to_owned())])
+}
+
 /// What to start for a command; nothing where no shell can do what it asks.
 fn words_of(check: &Check) -> Option<Vec<String>> {
     let Some(line) = check.piped_line() else { return Some(check.run.words()) };
@@ -504,12 +514,12 @@ pub(crate) fn is_work(project: &Project, run: &Run, file: &str) -> bool {
 }
 
 /// The checks among `wanted` that have no pass on this tree in this environment, each command once.
-pub fn unproven<'c>(
+pub fn unproven<'c, 'p>(
     wanted: impl IntoIterator<Item = &'c Check>,
     tree: &Oid,
-    passes: &[Pass],
+    passes: impl IntoIterator<Item = &'p Pass>,
 ) -> Vec<&'c Check> {
-    let here = environment();
+    let (here, passes) = (environment(), passes.into_iter().collect::<Vec<_>>());
     let proven = |digest: &Digest| {
         passes.iter().any(|pass| &pass.tree == tree && &pass.check == digest && pass.environment == here)
     };

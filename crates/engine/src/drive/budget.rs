@@ -237,7 +237,7 @@ pub(super) fn stopped_at(order: &Order) -> Option<Bound> {
 
 /// Notes of what the agents have used that judged or advised. Workers tell it with their end.
 pub(super) fn bills(order: &Order) -> Vec<Command> {
-    if !matches!(order.action, Action::Check { .. } | Action::Land { .. }) {
+    if !matches!(order.action, Action::Check { .. } | Action::Prove { .. }) {
         return Vec::new();
     }
     let agents = &order.run.settings.agents;

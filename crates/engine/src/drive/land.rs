@@ -4,13 +4,15 @@ use std::thread;
 
 use piton_core::message;
 use piton_core::plan::{Check, Oid, TaskId};
+use piton_core::run::line::ProofEnd;
 use piton_core::run::{
-    AgentEnd, CONFLICT, CheckResult, Class, Command, Intent, Pointers, TOGETHER, Verdict, verdict,
+    AgentEnd, CONFLICT, Carried, CheckResult, Class, Command, Intent, Pointers, TOGETHER, Task, Verdict,
+    verdict,
 };
 
-use super::order::{Neighbour, Order, Trouble};
+use super::order::{Neighbour, Order, Trouble, commit_of};
 use super::work;
-use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Worktree};
+use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Repo, Worktree};
 use crate::{checks, clock, crash};
 
 /// What is pinned for a task until it has landed and its worktree is gone.
@@ -21,68 +23,145 @@ const MOST_OTHERS: usize = 5;
 /// Of so many it is looked at what they changed.
 const LOOKED_AT: usize = 50;
 
-/// Build the candidate, prove it, pin it, make it durable. The target is not touched.
-pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
-    let (task, fence) = (order.task.id.clone(), order.fence());
-    let (repo, verified) = (order.repo()?, order.commit()?);
-    // No lease yet: whoever moves the target while this is proven is noticed before it moves again.
-    let tip = order.tip()?;
-    let base = order.task.progress.base.as_ref();
-    // What is not in the target: the work, and its base should the target have been moved off it.
-    let work: Vec<&Oid> = [verified].into_iter().chain(base).collect();
-    // Everybody waits for a landing: what does not depend on each other is asked at the same time.
-    let (ahead, merged) = thread::scope(|scope| {
-        let merged = scope.spawn(|| repo.merge(&tip, verified));
-        (repo.beyond(&tip, &work), merged.join())
-    });
-    let ahead = ahead?;
-    if !ahead.contains(verified) {
-        let nothing = base == Some(verified) || order.task.may_stay_as_it_is();
-        let reason = "its commit is in the target's history".to_owned();
-        if !nothing {
-            return Ok(vec![Command::LandingFound { task, commit: verified.clone(), reason }]);
-        }
-        return nothing_to_land(order, &tip);
-    }
-    let gone = base.filter(|base| *base != verified && ahead.contains(*base));
-    if let Some(base) = gone
-        && !repo.is_rewritten(base, &tip)?
-    {
-        return Err(Trouble::Defect(format!(
-            "`{}` no longer contains {}, which this work was built on: landing it would bring back what was removed. `piton clean --unfinished` and `piton reset {task}` do it again on the current branch",
-            order.target()?,
-            base.short()
-        )));
-    }
-    let merged = merged.map_err(|_| Trouble::Transient("an internal error in a merge".to_owned()))?;
-    let tree = match merged? {
-        Merged::Clean { tree } => repo.settle(tree, &tip, &order.site.owned)?,
-        Merged::Conflict { files, messages: feedback } => {
-            let (reason, others) = (format!("{CONFLICT}{}", files.join(", ")), changed_by(order, &files)?);
-            let pointers = Box::new(Pointers { files, others, ..Pointers::default() });
-            return Ok(vec![Command::LandingFailed { task, fence, tip, reason, feedback, pointers }]);
-        }
+/// A chain as it is merged into the target's tip.
+struct Chain<'o> {
+    tip: Oid,
+    tree: Oid,
+    /// The merge that brings each member. One that has just landed has none.
+    members: Vec<(&'o Task, Oid)>,
+}
+
+/// Merge a chain of candidates into the tip, prove it, pin it, make it durable. The target is not touched.
+pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> {
+    let repo = order.repo()?;
+    let Chain { tip, tree, members } = match merge(order, proof)? {
+        Ok(chain) => chain,
+        Err(commands) => return Ok(commands),
     };
-    crash::point("land.merged");
-    let commits = ahead.len();
-    let group = order.run.group(order.task.group).map_or("main", |group| group.id.as_str());
-    let settings = &order.run.settings;
-    let text = message::merge(&order.spec, &order.run.id, group, commits, settings.commit_prefix.as_deref());
-    let candidate = repo.commit_work(&tree, &[&tip, verified], &text, settings.author.as_deref())?;
-    let untouched = untouched(order, &tip, &tree)?;
+    let ended = |end, results| Command::ProofEnded { proof, end, results };
+    if order.passed.as_ref().is_some_and(|passed| *passed != tree) {
+        let reason = format!("`{}` has moved", order.target()?);
+        return Ok(vec![ended(ProofEnd::Dropped { reason }, Vec::new())]);
+    }
+    // Whom agents judge, or who meets somebody they judged, is proven alone.
+    let untouched = if order.ahead.is_empty() { untouched(order, &tip, &tree)? } else { Vec::new() };
     let all = judges(order, &untouched);
-    let results = prove(order, &candidate, &tree, &all)?;
+    let Some((_, candidate)) = members.last().cloned() else { return Ok(Vec::new()) };
+    let results = run_unproven(order, &candidate, &tree, &all)?;
+    match verdict::reason(&results) {
+        Some(reason) if !order.ahead.is_empty() => {
+            return Ok(vec![ended(ProofEnd::Red { reason }, Vec::new())]);
+        }
+        _ => {}
+    }
     if let Some(failed) = red(order, &tip, &all, &results) {
         return Ok(vec![failed]);
     }
-    repo.sync_objects([&candidate])?;
-    repo.change_refs(&[
-        RefChange::pin(&order.pin_name("captured"), verified)?,
-        RefChange::pin(&order.pin_name("candidate"), &candidate)?,
-    ])?;
+    repo.sync_objects(members.iter().map(|(_, commit)| commit))?;
+    // The last merge holds all before it. Another proof of the same chain's beginning has another last one.
+    let mut pins = vec![RefChange::pin(&order.pin_name("candidate"), &candidate)?];
+    for (task, _) in &members {
+        pins.push(RefChange::pin(&order.pin_of("captured", &task.id), commit_of(task)?)?);
+    }
+    repo.change_refs(&pins)?;
     crash::point("land.durable");
-    let intent = Intent { old: tip, candidate };
-    Ok(vec![Command::PrepareLanding { task, fence, tree, intent, results, untouched }])
+    let carried = |(task, commit): &(&Task, Oid)| {
+        let (task, fence) = (task.id.clone(), task.fence);
+        Carried { task, fence, commit: commit.clone() }
+    };
+    let before = members[..members.len() - 1].iter().map(carried).collect();
+    let (task, fence, intent) = (order.task.id.clone(), order.fence(), Intent { old: tip, candidate });
+    // While another lands, this one is known to have passed.
+    let passed = ended(ProofEnd::Passed { tree: tree.clone() }, results.clone());
+    Ok(vec![Command::PrepareLanding { task, fence, tree, intent, before, results, untouched }, passed])
+}
+
+/// Merge each member of the chain into what those before it make of the tip; or what became clear on the way.
+fn merge(order: &Order, proof: u64) -> Result<Result<Chain<'_>, Vec<Command>>, Trouble> {
+    let repo = order.repo()?;
+    // No lease yet: whoever moves the target while this is proven is noticed before it moves again.
+    let tip = order.tip()?;
+    let (mut at, mut tree, mut members) = (tip.clone(), None, Vec::new());
+    let specs = order.ahead.iter().map(|member| &member.spec).chain([&order.spec]);
+    for (task, spec) in order.chain().zip(specs) {
+        let (id, verified, base) = (task.id.clone(), commit_of(task)?, task.progress.base.as_ref());
+        // What is not in the target: the work, and its base should the target have been moved off it.
+        let work: Vec<&Oid> = [verified].into_iter().chain(base).collect();
+        // Everybody waits for a landing: what does not depend on each other is asked at the same time.
+        let (ahead, merged) = thread::scope(|scope| {
+            let merged = scope.spawn(|| repo.merge(&at, verified));
+            (repo.beyond(&tip, &work), merged.join())
+        });
+        let ahead = ahead?;
+        if !ahead.contains(verified) {
+            let nothing = base == Some(verified) || task.may_stay_as_it_is();
+            let reason = "its commit is in the target's history".to_owned();
+            if nothing && order.ahead.is_empty() {
+                return nothing_to_land(order, &tip).map(Err);
+            }
+            if task.id != order.task.id {
+                // It landed since this was begun, or somebody merged it: then its own proof will tell.
+                continue;
+            }
+            return Ok(Err(vec![Command::LandingFound { task: id, commit: verified.clone(), reason }]));
+        }
+        let aside = |files| Command::ProofEnded {
+            proof,
+            end: ProofEnd::Conflict { task: id.clone(), files },
+            results: Vec::new(),
+        };
+        let gone = base.filter(|base| *base != verified && ahead.contains(*base));
+        if let Some(base) = gone
+            && !repo.is_rewritten(base, &tip)?
+        {
+            if !order.ahead.is_empty() {
+                return Ok(Err(vec![aside(Vec::new())]));
+            }
+            return Err(Trouble::Defect(format!(
+                "`{}` no longer contains {}, which this work was built on: landing it would bring back what was removed. `piton clean --unfinished` and `piton reset {id}` do it again on the current branch",
+                order.target()?,
+                base.short()
+            )));
+        }
+        let merged = merged.map_err(|_| Trouble::Transient("an internal error in a merge".to_owned()))?;
+        let now = match merged? {
+            Merged::Clean { tree } => repo.settle(tree, &at, &order.site.owned)?,
+            Merged::Conflict { files, .. } if at != tip && is_clean(repo, &tip, verified)? => {
+                return Ok(Err(vec![aside(files)]));
+            }
+            Merged::Conflict { .. } if !order.ahead.is_empty() => {
+                // It is told what it conflicts with when it is alone.
+                return Ok(Err(vec![aside(Vec::new())]));
+            }
+            Merged::Conflict { files, messages: feedback } => {
+                let (reason, others) =
+                    (format!("{CONFLICT}{}", files.join(", ")), changed_by(order, &files)?);
+                let pointers = Box::new(Pointers { files, others, ..Pointers::default() });
+                let fence = task.fence;
+                return Ok(Err(vec![Command::LandingFailed {
+                    task: id,
+                    fence,
+                    tip,
+                    reason,
+                    feedback,
+                    pointers,
+                }]));
+            }
+        };
+        crash::point("land.merged");
+        let group = order.run.group(task.group).map_or("main", |group| group.id.as_str());
+        let settings = &order.run.settings;
+        let text = message::merge(spec, &order.run.id, group, ahead.len(), settings.commit_prefix.as_deref());
+        at = repo.commit_work(&now, &[&at, verified], &text, settings.author.as_deref())?;
+        tree = Some(now);
+        members.push((task, at.clone()));
+    }
+    let tree = tree.ok_or_else(|| Trouble::Transient("there is nothing to land".to_owned()))?;
+    Ok(Ok(Chain { tip, tree, members }))
+}
+
+fn is_clean(repo: &Repo, tip: &Oid, commit: &Oid) -> Result<bool, GitError> {
+    Ok(matches!(repo.merge(tip, commit)?, Merged::Clean { .. }))
 }
 
 /// What changed nothing is proven on what the target holds now.
@@ -91,7 +170,7 @@ fn nothing_to_land(order: &Order, tip: &Oid) -> Result<Vec<Command>, Trouble> {
     // A gate is about this very tree, also where an agent judges.
     let asked = |check: &&Check| order.task.gate || check.reviewer().is_none();
     let all: Vec<&Check> = order.spec.checks.iter().filter(asked).collect();
-    let results = prove(order, tip, &tree, &all)?;
+    let results = run_unproven(order, tip, &tree, &all)?;
     Ok(vec![red(order, tip, &all, &results).unwrap_or_else(|| Command::NothingToLand {
         task: order.task.id.clone(),
         fence: order.fence(),
@@ -201,7 +280,8 @@ fn untouched(order: &Order, tip: &Oid, tree: &Oid) -> Result<Vec<TaskId>, Troubl
 /// Every check that has a say in the merged tree: an agent's only where the files that it judged differ.
 fn judges<'o>(order: &'o Order, untouched: &[TaskId]) -> Vec<&'o Check> {
     let neighbours = order.neighbours.iter().map(|other| (&other.task, &other.checks));
-    let all = [(&order.task.id, &order.spec.checks)].into_iter().chain(neighbours);
+    let ahead = order.ahead.iter().map(|member| (&member.task.id, &member.spec.checks));
+    let all = ahead.chain([(&order.task.id, &order.spec.checks)]).chain(neighbours);
     let wanted = all.flat_map(|(task, checks)| {
         let carried = untouched.contains(task);
         checks.iter().filter(move |check| !carried || check.reviewer().is_none())
@@ -210,8 +290,14 @@ fn judges<'o>(order: &'o Order, untouched: &[TaskId]) -> Vec<&'o Check> {
 }
 
 /// Those of the checks that have not passed on the tree.
-fn prove(order: &Order, candidate: &Oid, tree: &Oid, all: &[&Check]) -> Result<Vec<CheckResult>, Trouble> {
-    let wanted = checks::unproven(all.iter().copied(), tree, &order.task.progress.passes);
+fn run_unproven(
+    order: &Order,
+    candidate: &Oid,
+    tree: &Oid,
+    all: &[&Check],
+) -> Result<Vec<CheckResult>, Trouble> {
+    let passes = order.chain().flat_map(|task| &task.progress.passes);
+    let wanted = checks::unproven(all.iter().copied(), tree, passes);
     work::run_on(order, candidate, &wanted, tree, None)
 }
 

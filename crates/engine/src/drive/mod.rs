@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 
 use piton_core::plan::{Oid, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
+use piton_core::run::line::Stage;
 use piton_core::run::{
     self, Action, Command, Note, Proof, Recorded, Refusal, Run, Selection, Session, State, Status, StopReason,
 };
@@ -47,7 +48,7 @@ use briefing::Briefing;
 pub use briefing::{NoPrompt, next_prompt};
 use budget::Gauges;
 pub use land::PINS;
-use order::{Called, Neighbour, Order, Running, Site, Slots};
+use order::{Called, Member, Neighbour, Order, Running, Site, Slots};
 pub use plan::PlanRead;
 use plan::PlanSeen;
 use reconcile::Rescues;
@@ -305,26 +306,35 @@ impl<'o> Loop<'o> {
     fn step(&mut self, now: Timestamp) -> Result<bool, EngineError> {
         let wanted = run::next(&self.state, now);
         self.resting.retain(|action, _| wanted.contains(action));
-        let starts = starts(&wanted);
         let cleans = wanted.iter().filter(|action| matches!(action, Action::Clean { .. })).count();
         let at_most = self.state.run().map_or(0, |run| run.session.max_parallel as usize);
-        for action in wanted {
+        let window = self.state.run().map_or(1, |run| run.session.landing_parallel as usize);
+        for action in wanted.clone() {
             match action {
-                Action::Start { .. } => {}
+                Action::Start { .. } | Action::BeginProof { .. } => {}
                 action if self.under_way.contains_key(&action) => {}
+                // One that is over holds its place until its processes are gone.
+                Action::Prove { .. } if self.proofs_under_way() >= window => {}
                 // What is over gives way to what begins, on a disk that is slow for both, unless it becomes too much.
                 Action::Clean { .. } if cleans <= at_most && self.is_starting_agents() => {}
                 action if self.resting.get(&action).is_some_and(|until| *until > Instant::now()) => {}
                 action => self.dispatch(action)?,
             }
         }
-        if starts.is_empty() || self.look_at_plan()? {
+        let begins = wanted.iter().any(|action| matches!(action, Action::Start { .. }));
+        let is_held = begins && self.look_at_plan()?;
+        let decisions = decisions(&wanted, is_held);
+        if decisions.is_empty() {
             return Ok(false);
         }
         Ok(self
-            .commit(&starts)?
+            .commit(&decisions)?
             .iter()
             .any(|outcome| outcome.as_ref().is_ok_and(|events| !events.is_empty())))
+    }
+
+    fn proofs_under_way(&self) -> usize {
+        self.under_way.keys().filter(|action| matches!(action, Action::Prove { .. })).count()
     }
 
     fn is_starting_agents(&self) -> bool {
@@ -372,10 +382,17 @@ impl<'o> Loop<'o> {
         let Some(mut run) = self.state.run().cloned() else { return Ok(None) };
         secrets::restore(&mut run.settings.agents);
         let task = task.clone();
-        let neighbours = match action {
-            Action::Land { .. } => self.neighbours(task.progress.landed_at_base)?,
-            _ => Vec::new(),
-        };
+        let (mut ahead, mut passed, mut neighbours) = (Vec::new(), None, Vec::new());
+        if let Action::Prove { proof, .. } | Action::Land { proof, .. } = action {
+            let Some(proof) = run.line.proof(*proof).cloned() else { return Ok(None) };
+            let Some(members) = self.members(&proof.chain[..proof.chain.len() - 1])? else { return Ok(None) };
+            let bases = members.iter().map(|member| &member.task).chain([&task]);
+            let since = bases.map(|task| task.progress.landed_at_base).min().unwrap_or_default();
+            (ahead, neighbours) = (members, self.neighbours(since)?);
+            if let Stage::Passed(tree) = proof.stage {
+                passed = Some(tree);
+            }
+        }
         let Some(spec) = self.spec(&task.id)? else { return Ok(None) };
         let briefing = match action {
             Action::Work { .. } => {
@@ -394,6 +411,8 @@ impl<'o> Loop<'o> {
             task,
             spec,
             briefing,
+            ahead,
+            passed,
             neighbours,
             running: Running::default(),
             place: OnceLock::new(),
@@ -436,6 +455,17 @@ impl<'o> Loop<'o> {
         let done = self.journal.specs(&self.run)?.into_iter().filter(is_done).collect();
         let (site, run) = (Arc::clone(&self.site), Arc::new(run));
         Ok(Some(context::Errand { site, run, description, done, running: Running::default() }))
+    }
+
+    /// Candidates by their names; nothing if one is unknown.
+    fn members(&mut self, tasks: &[TaskId]) -> Result<Option<Vec<Member>>, EngineError> {
+        let mut members = Vec::new();
+        for id in tasks {
+            let task = self.state.task(id).ok().flatten().cloned();
+            let Some((task, spec)) = task.zip(self.spec(id)?) else { return Ok(None) };
+            members.push(Member { task, spec });
+        }
+        Ok(Some(members))
     }
 
     fn neighbours(&mut self, since: u32) -> Result<Vec<Neighbour>, EngineError> {
@@ -554,10 +584,7 @@ impl<'o> Loop<'o> {
         } else {
             crash::point("engine.before-commit");
             // What can start now need not wait for a transaction of its own.
-            let follow = |state: &State| match is_held {
-                true => Vec::new(),
-                false => starts(&run::next(state, clock::now())),
-            };
+            let follow = |state: &State| decisions(&run::next(state, clock::now()), is_held);
             self.commit_with(&commands, follow)?;
             crash::point("engine.after-commit");
         }
@@ -628,11 +655,8 @@ impl<'o> Loop<'o> {
     }
 }
 
-/// What the actions begin, as commands.
-fn starts(wanted: &[Action]) -> Vec<Command> {
-    let start = |action: &Action| match action {
-        Action::Start { task } => Some(Command::Start { task: task.clone(), holder: run::Holder::Engine }),
-        _ => None,
-    };
-    wanted.iter().filter_map(start).collect()
+/// What is decided by the actions, as commands. A plan that has changed holds back what begins, and not what is to land.
+fn decisions(wanted: &[Action], is_held: bool) -> Vec<Command> {
+    let may = |action: &&Action| !is_held || !matches!(action, Action::Start { .. });
+    wanted.iter().filter(may).filter_map(Action::decision).collect()
 }

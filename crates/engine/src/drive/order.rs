@@ -16,11 +16,11 @@ use piton_core::run::{self, Action, CheckResult, Class, Command, Run, Task};
 use super::briefing::Briefing;
 use crate::check_worktrees::{NoWorktree, Pool};
 use crate::checks::{AgentJob, Bench, Cut, First, NoResult};
-use crate::clock;
 use crate::git::{GitError, Repo, Rescued, Worktree};
 use crate::keeper::{Job, Keeper, KeeperError};
 use crate::project::Project;
 use crate::sandbox::Guard;
+use crate::{checks, clock};
 
 /// What all actions of an engine share.
 pub(super) struct Site {
@@ -87,6 +87,15 @@ impl Drop for Slot<'_> {
     }
 }
 
+/// Begins the names of jobs that belong to no attempt.
+pub(super) const SHARED: &str = "landing";
+
+/// What its agent has made of a task.
+pub(super) fn commit_of(task: &Task) -> Result<&Oid, Trouble> {
+    let commit = task.progress.commit.as_ref();
+    commit.ok_or_else(|| Trouble::Transient("there is no commit to work on".to_owned()))
+}
+
 #[derive(Clone)]
 pub(super) struct Order {
     pub action: Action,
@@ -95,11 +104,22 @@ pub(super) struct Order {
     pub task: Task,
     pub spec: Arc<TaskSpec>,
     pub briefing: Briefing,
-    /// The tasks that landed since this one's base.
+    /// Of a proof: the candidates that are merged before this one, in their order.
+    pub ahead: Vec<Member>,
+    /// Of a proof that has passed: the tree on which it did.
+    pub passed: Option<Oid>,
+    /// The tasks that landed since the oldest base among these.
     pub neighbours: Vec<Neighbour>,
     pub running: Running,
     /// Where its worktree is, once it was asked for.
     pub place: OnceLock<Utf8PathBuf>,
+}
+
+/// A candidate for landing.
+#[derive(Clone)]
+pub(super) struct Member {
+    pub task: Task,
+    pub spec: Arc<TaskSpec>,
 }
 
 /// A task that landed, and what judges it.
@@ -336,6 +356,15 @@ impl Order {
         self.site.project.task_folder(&self.run.id, &self.task.id)
     }
 
+    /// Checks of a proof belong to no task: what ran on a tree is not run again, whoever needs it.
+    pub(super) fn shared_jobs(&self) -> Utf8PathBuf {
+        self.site.project.landing_folder(&self.run.id)
+    }
+
+    pub(super) fn is_proof(&self) -> bool {
+        matches!(self.action, Action::Prove { .. } | Action::Land { .. })
+    }
+
     /// A job of this attempt.
     pub(super) fn job(&self, what: &str) -> Job {
         Job::at(self.jobs().join(format!("{}.{what}", self.fence())))
@@ -346,12 +375,13 @@ impl Order {
         self.job(&format!("agent{pass}"))
     }
 
+    /// The candidates of a proof, in their order. This one is the last.
+    pub(super) fn chain(&self) -> impl Iterator<Item = &Task> {
+        self.ahead.iter().map(|member| &member.task).chain([&self.task])
+    }
+
     pub(super) fn commit(&self) -> Result<&Oid, Trouble> {
-        self.task
-            .progress
-            .commit
-            .as_ref()
-            .ok_or_else(|| Trouble::Transient("there is no commit to work on".to_owned()))
+        commit_of(&self.task)
     }
 
     pub(super) fn tree(&self) -> Result<&Oid, Trouble> {
@@ -370,15 +400,27 @@ impl Order {
     /// How this attempt's checks of a tree run: in place, unless they are given another place.
     pub(super) fn bench<'a>(&'a self, jobs: &'a Utf8Path, tree: &Oid) -> Bench<'a> {
         let name = format!("{}.check.{}", self.fence(), tree.short());
-        let mut env = crate::agent::environment(&self.run.id, &self.task.id, self.task.attempt);
-        env.insert("CI".to_owned(), "true".to_owned());
+        let env = checks::environment_of(&self.run.id);
+        let reviewers_env = crate::agent::environment(&self.run.id, &self.task.id, self.task.attempt);
         let agents = Cow::Borrowed(&self.run.settings.agents);
         let Site { project, keeper, prompts, .. } = &*self.site;
         let now = clock::now();
         let who = |agent: &String| run::reviewer(&self.run, agent, &self.task.id, now);
         let entries = agents.keys().map(|agent| (agent.clone(), who(agent))).collect();
         let (guard, cwd) = (self.guard(), project.root.clone());
-        Bench { jobs, home: &project.home, name, cwd, env, keeper, agents, entries, guard, prompts }
+        Bench {
+            jobs,
+            home: &project.home,
+            name,
+            cwd,
+            env,
+            reviewers_env,
+            keeper,
+            agents,
+            entries,
+            guard,
+            prompts,
+        }
     }
 
     /// The worktrees that checks run in. `dir`: the folder of the run's worktrees.
@@ -422,6 +464,10 @@ impl Order {
 
     /// Pins under `refs/piton/`: nothing that matters may be unreferenced.
     pub(super) fn pin_name(&self, what: &str) -> String {
-        format!("{}/{what}/{}", self.run.id, self.task.id)
+        self.pin_of(what, &self.task.id)
+    }
+
+    pub(super) fn pin_of(&self, what: &str, task: &TaskId) -> String {
+        format!("{}/{what}/{task}", self.run.id)
     }
 }

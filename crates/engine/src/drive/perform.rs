@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use piton_core::run::line::ProofEnd;
 use piton_core::run::{Action, Class, Command, Run};
 
 use super::order::{Order, Site, Trouble};
@@ -15,7 +16,11 @@ pub(super) fn perform(order: &Order) -> Vec<Command> {
     let failed = ended.iter().any(|command| matches!(command, Command::TryFailed { .. }));
     let is_work = matches!(order.action, Action::Work { .. });
     let bill = if failed && is_work { budget::bill_of_trouble(order) } else { None };
-    budget::bills(order).into_iter().chain(bill).chain(ended).collect()
+    let found = ended.into_iter().map(|command| match order.action {
+        Action::Prove { proof, .. } | Action::Land { proof, .. } => command.of_proof(proof),
+        _ => command,
+    });
+    budget::bills(order).into_iter().chain(bill).chain(found).collect()
 }
 
 /// An action can be repeated after its engine died, and so it can after a git process of it was killed.
@@ -32,12 +37,14 @@ pub(super) fn despite_kills<T>(
 /// Every end is a command, a panic too: a lost worker would hold its slot for ever.
 fn carry_out(order: &Order) -> Vec<Command> {
     let act = || match &order.action {
-        Action::Start { .. } | Action::Context | Action::Ask { .. } => Ok(Vec::new()),
+        Action::Start { .. } | Action::BeginProof { .. } | Action::Context | Action::Ask { .. } => {
+            Ok(Vec::new())
+        }
         Action::Prepare { .. } => work::prepare(order),
         Action::Work { pass, .. } => work::work(order, *pass),
         Action::Capture { pass, .. } => work::capture(order, *pass),
         Action::Check { .. } => work::check(order),
-        Action::Land { .. } => land::land(order),
+        Action::Prove { proof, .. } | Action::Land { proof, .. } => land::prove(order, *proof),
         Action::Move { .. } => land::move_target(order),
         Action::Clean { .. } => land::clean(order),
     };
@@ -54,25 +61,30 @@ fn carry_out(order: &Order) -> Vec<Command> {
         return vec![Command::LandingWaits { task, fence, reason }];
     }
     match (&order.action, &trouble) {
-        (Action::Check { .. } | Action::Land { .. }, Trouble::Cut(cut)) => order.on_tree(|tree| {
+        (Action::Check { .. } | Action::Prove { .. }, Trouble::Cut(cut)) => order.on_tree(|tree| {
             let results = order.own_results(&cut.earlier);
             let (agent, end) = (cut.agent.clone(), cut.end.clone());
-            let lands = matches!(order.action, Action::Land { .. });
+            let lands = matches!(order.action, Action::Prove { .. });
             Command::ReviewerCut { task, fence, lands, tree, results, agent, end }
         }),
-        (Action::Check { .. } | Action::Land { .. }, Trouble::First(first)) => order.on_tree(|tree| {
+        (Action::Check { .. } | Action::Prove { .. }, Trouble::First(first)) => order.on_tree(|tree| {
             let results = order.own_results(&first.earlier);
             Command::ReviewerBegins { task, fence, tree, results, agent: first.agent.clone() }
         }),
         // The provider is known to be out, and the work is verified: it waits.
-        (Action::Land { .. }, Trouble::Out(reason)) => {
+        (Action::Prove { .. }, Trouble::Out(reason)) => {
             vec![Command::LandingWaits { task, fence, reason: reason.clone() }]
         }
         // A landing that was interrupted is simply done again; nothing was moved.
-        (Action::Land { .. }, Trouble::Stopped) => Vec::new(),
+        (Action::Prove { .. } | Action::Land { .. }, Trouble::Stopped) => Vec::new(),
         // The work is verified: a git that fails now is no reason to pay for it again.
-        (Action::Land { .. }, _) if trouble.class() == Class::Transient => {
+        (Action::Prove { .. } | Action::Land { .. }, _) if trouble.class() == Class::Transient => {
             vec![Command::LandingWaits { task, fence, reason: trouble.to_string() }]
+        }
+        // Who is to blame is seen when each is proven alone.
+        (Action::Prove { proof, .. } | Action::Land { proof, .. }, _) if !order.ahead.is_empty() => {
+            let end = ProofEnd::Red { reason: trouble.to_string() };
+            vec![Command::ProofEnded { proof: *proof, end, results: Vec::new() }]
         }
         // Once the intent is journaled, only git can tell what became of it: look again, do not guess.
         (Action::Move { .. }, Trouble::Git(_) | Trouble::Io(_)) if trouble.class() == Class::Transient => {

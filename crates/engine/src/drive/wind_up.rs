@@ -16,13 +16,15 @@ use crate::project::Project;
 /// A job of an engine that is at work.
 #[derive(Clone, Debug)]
 pub struct LeftJob {
-    pub task: TaskId,
+    /// None: it is a check of candidates where they are to land.
+    pub task: Option<TaskId>,
     pub job: Job,
 }
 
 impl LeftJob {
     /// For people: `the agent of T1`.
     pub fn told(&self) -> String {
+        let Some(task) = &self.task else { return "a check of what is to land".to_owned() };
         let name = self.job.dir().file_name().unwrap_or_default();
         let kind = name.split('.').nth(1).unwrap_or_default();
         let kind = match kind.trim_end_matches(|c: char| c.is_ascii_digit()) {
@@ -32,7 +34,7 @@ impl LeftJob {
             "feedback" => "the feedback writer",
             _ => "a helper",
         };
-        format!("{kind} of {}", self.task)
+        format!("{kind} of {task}")
     }
 }
 
@@ -41,7 +43,10 @@ pub fn left_running(project: &Project, run: &RunId) -> Vec<LeftJob> {
     let entries = |folder: &Utf8Path| folder.read_dir_utf8().into_iter().flatten().flatten();
     let mut found = Vec::new();
     for folder in entries(&project.home.join("runs").join(run.as_str())) {
-        let Ok(task) = TaskId::new(folder.file_name()) else { continue };
+        let task = TaskId::new(folder.file_name()).ok();
+        if task.is_none() && folder.path() != project.landing_folder(run) {
+            continue;
+        }
         for entry in entries(folder.path()) {
             let what = entry.file_name().split('.').nth(1).unwrap_or_default();
             if matches!(what, "report" | "verify") {

@@ -9,7 +9,7 @@ use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{answer, message};
 
-use super::order::{Order, Trouble};
+use super::order::{Order, SHARED, Trouble};
 use super::{briefing, budget, copy, feedback, fence, iteration};
 use crate::agent::PROMPT;
 use crate::check_worktrees::{Beside, CopyError, Places, copy_file};
@@ -531,8 +531,13 @@ pub(super) fn run_on(
     tree: &Oid,
     beside: Option<Beside>,
 ) -> Result<Vec<CheckResult>, Trouble> {
-    let (jobs, dir) = (order.jobs(), order.worktree_dir()?);
+    let is_shared = order.is_proof() && wanted.iter().all(|check| check.reviewer().is_none());
+    let jobs = if is_shared { order.shared_jobs() } else { order.jobs() };
+    let dir = order.worktree_dir()?;
     let mut bench = order.bench(&jobs, tree);
+    if is_shared {
+        bench.name = format!("{SHARED}.check.{}", tree.short());
+    }
     let places = Places::new(order.pool(&dir)?, commit, tree, &order.run.settings.worktree);
     let mut places = places.with(beside);
     let mut results = Vec::new();

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{Content, Digest, Oid, TaskId};
+use piton_core::run::line::Line;
 use piton_core::run::{
     Awaited, Bill, Bills, Closed, ContextUpdate, Counts, Holder, Outages, Overloads, Progress, Proof, Run,
     Session, Status, StopMode, StopReason, Task,
@@ -15,7 +16,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 16;
+pub(super) const LAYOUT: i64 = 17;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -399,6 +400,8 @@ pub(super) struct Moving {
     pub worked: Span,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merging: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Line::is_new")]
+    pub line: Line,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextUpdate>,
     #[serde(default, skip_serializing_if = "Bills::is_empty")]
@@ -438,6 +441,7 @@ impl Moving {
             overloads,
             worked,
             merging,
+            line,
             context,
             used,
             noticed,
@@ -459,6 +463,7 @@ impl Moving {
             overloads: overloads.clone(),
             worked: *worked,
             merging: merging.clone(),
+            line: line.clone(),
             context: context.clone(),
             used: used.clone(),
             noticed: noticed.clone(),
@@ -484,6 +489,7 @@ impl Moving {
             overloads,
             worked,
             merging,
+            line,
             context,
             used,
             noticed,
@@ -505,6 +511,7 @@ impl Moving {
             overloads,
             worked,
             merging,
+            line,
             context,
             used,
             noticed,

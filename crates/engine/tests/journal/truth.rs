@@ -104,6 +104,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                 session: Session {
                     schedule,
                     max_parallel: 3,
+                    landing_parallel: 1,
                     selection,
                     agent: None,
                     budget: Budget::default(),
@@ -218,6 +219,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                 fence,
                 tree: oid(700 + fence),
                 intent,
+                before: Vec::new(),
                 results,
                 untouched: Vec::new(),
             }

@@ -189,6 +189,7 @@ pub(crate) fn plan(
         let session = Session {
             schedule: settings.schedule,
             max_parallel: settings.max_parallel,
+            landing_parallel: 1,
             selection: Selection::All,
             agent: None,
             budget: found.plan.settings.budget,

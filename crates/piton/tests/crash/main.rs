@@ -1,6 +1,7 @@
 //! Piton's real binary, killed wherever it hurts, has to end as if nothing had happened.
 #![cfg(target_os = "linux")]
 
+mod batch;
 mod clean;
 mod disk;
 mod engines;

@@ -143,7 +143,11 @@ fn what_is_staged_in_the_way_of_a_landing_is_named() {
     sandbox.write("src/L1-001.txt", "mine\n");
     sandbox.git(["add", "src"]);
     let before = checkout(&sandbox);
-    let _ = sandbox.run(&format!("run {PLAN}")).exits(3).says("src/L1-001.txt").says("hint: commit or stash");
+    let _ = sandbox
+        .run(&format!("run {PLAN}"))
+        .exits(3)
+        .says("src/L1-001.txt")
+        .says("hint: commit, stash or fix what is in the way");
     before.is_untouched(&sandbox);
     assert_eq!(sandbox.read("src/L1-001.txt"), "mine\n");
     sandbox.git(["rm", "-q", "-f", "src/L1-001.txt"]);

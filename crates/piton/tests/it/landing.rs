@@ -353,3 +353,65 @@ fn a_silent_verifier_costs_no_task_an_attempt() {
     sandbox.meet("gate");
     let _ = run.wait().exits(0).lacks("attempt 2");
 }
+
+/// A plan of four tasks, one of which is held in its landing check until the others are verified.
+fn three_behind_one(policy: &str, check: &str) -> (Sandbox, String) {
+    let sandbox = sandbox();
+    let root = sandbox.root().to_string();
+    sandbox.program(
+        "held",
+        &format!("echo x >> {root}/runs\ntest -e {root}/held || {{ touch {root}/held; cat {root}/arrived {root}/gate; }}"),
+    );
+    for fifo in ["arrived", "gate", "b", "c", "d"] {
+        sandbox.fifo(fifo);
+    }
+    let names = ["A", "B", "C", "D"];
+    let tasks: String = names.iter().map(|name| task(name, check)).collect();
+    sandbox.plan_with(&format!("max_parallel = 4\nlanding_checks = ['{root}/bin/held']\n{policy}"), &tasks);
+    sandbox.script(
+        "[A]\nwrite pack/a 1\n[B]\nif-feedback write pack/b 1\nif-feedback exit 0\nmeet SIDE/b\nwrite pack/b 4\n\
+         [C]\nif-feedback write pack/c 1\nif-feedback exit 0\nmeet SIDE/c\nwrite pack/c 4\n[D]\nmeet SIDE/d\nwrite pack/d 1\n",
+    );
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    for fifo in ["b", "c", "d"] {
+        sandbox.meet(fifo);
+    }
+    for name in ["B", "C", "D"] {
+        run.until_says(&format!("{name}        verified"));
+    }
+    let queue = sandbox.run("queue").exits(0).stdout;
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0);
+    (sandbox, queue)
+}
+
+fn merges(sandbox: &Sandbox) -> String {
+    sandbox.git(["rev-list", "--count", "--merges", "--first-parent", "main"])
+}
+
+#[test]
+fn those_who_wait_are_checked_together_and_land_in_one_move() {
+    let (sandbox, queue) = three_behind_one("", "checks = ['true']");
+    assert!(queue.contains("is being checked where it is to land"), "{queue}");
+    assert_eq!(sandbox.read(sandbox.root().join("runs")).lines().count(), 2, "one check for three tasks");
+    assert_eq!(merges(&sandbox), "4", "each has one of its own");
+    let moves = sandbox.git(["reflog", "main"]);
+    assert_eq!(moves.lines().filter(|line| line.contains("piton")).count(), 2, "{moves}");
+}
+
+#[test]
+fn one_by_one_each_of_those_who_wait_is_checked() {
+    let (sandbox, _) = three_behind_one("land = 'each'", "checks = ['true']");
+    assert_eq!(sandbox.read(sandbox.root().join("runs")).lines().count(), 4);
+    assert_eq!(merges(&sandbox), "4");
+}
+
+/// B and C are fine alone and too heavy together. D has nothing to do with it.
+#[test]
+fn of_a_group_that_is_red_the_good_ones_land_and_the_other_is_told_with_whom_it_is_red() {
+    let light = r#"checks = ["test $(cat pack/* | awk '{ s += $1 } END { print s }') -le 7"]"#;
+    let (sandbox, _) = three_behind_one("", light);
+    assert_eq!(sandbox.git(["ls-tree", "--name-only", "main:pack"]), "a\nb\nc\nd");
+    let _ = sandbox.run("log").exits(0).says("not all can land together, so each is checked alone");
+}

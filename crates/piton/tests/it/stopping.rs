@@ -206,7 +206,7 @@ fn stopped_in_a_check_of_its_landing_a_task_lands_later() {
     sandbox.meet("arrived");
     run.signal(Signal::KILL);
     assert_eq!(run.wait().code, None);
-    let _ = sandbox.run("stop").exits(0).says("a check of T1");
+    let _ = sandbox.run("stop").exits(0).says("a check of what is to land");
     let again = sandbox.piton(["run", "plan.toml"]).spawn();
     sandbox.meet("arrived");
     sandbox.meet("gate");

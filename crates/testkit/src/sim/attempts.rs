@@ -94,7 +94,10 @@ fn is_at_work(sim: &Sim, engine: &str) -> bool {
 /// Whether an attempt is still at this action.
 fn is_fresh(sim: &Sim, action: &Action, candidate: Option<&Oid>) -> bool {
     let same_fence = match (action, action.task().and_then(|id| known(sim, id))) {
-        (Action::Clean { fence, .. } | Action::Land { fence, .. }, Some(task)) => task.fence == *fence,
+        (
+            Action::Clean { fence, .. } | Action::Prove { fence, .. } | Action::Land { fence, .. },
+            Some(task),
+        ) => task.fence == *fence,
         (Action::Move { .. }, Some(task)) => {
             task.progress.intent.as_ref().map(|intent| &intent.candidate) == candidate
         }

@@ -43,6 +43,8 @@ kinds![
     ProviderUnparked,
     Verified,
     Failed,
+    ProofBegan,
+    ProofEnded,
     LandingPrepared,
     LandingReturned,
     LandingWaits,
@@ -128,6 +130,9 @@ pub const SITUATIONS: &[&str] = &[
     "said to be already so, and it was not",
     "a reviewer gave no verdict",
     "a verdict was carried over",
+    "proven together",
+    "red in company",
+    "conflict in a chain",
 ];
 
 /// Situations that queues exist for.
@@ -143,6 +148,8 @@ pub const QUEUE_SITUATIONS: &[&str] = &[
     "crash: between intent and Landed",
     "move found done",
     "late result refused",
+    "proven together",
+    "red in company",
     "all completed",
 ];
 

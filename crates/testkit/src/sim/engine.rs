@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Budget, Fences, Oid, Schedule, Settings};
 use piton_core::run::{
-    Action, AgentEnd, Closing, Command, Holder, Selection, Session, StopReason, is_current, next,
-    owes_context, wake_at,
+    Action, AgentEnd, Closing, Command, Selection, Session, StopReason, is_current, next, owes_context,
+    wake_at,
 };
 use piton_core::time::{Span, Timestamp};
 
@@ -59,6 +59,7 @@ impl Sim {
         let mut session = Session {
             schedule: settings.schedule,
             max_parallel: settings.max_parallel,
+            landing_parallel: settings.landing_parallel.unwrap_or(1),
             selection: Selection::All,
             agent: None,
             budget: Budget::default(),
@@ -120,10 +121,8 @@ impl Sim {
             laws::offers_are_current(self, &actions)?;
             let mut started = false;
             for action in &actions {
-                if let Action::Start { task } = action {
-                    let holder = Holder::Engine;
-                    let start = Command::Start { task: task.clone(), holder };
-                    if let Answer::Refused(refusal) = self.submit(&self.of_engine(start))? {
+                if let Some(decision) = action.decision() {
+                    if let Answer::Refused(refusal) = self.submit(&self.of_engine(decision))? {
                         return Err(("offers_are_allowed", format!("{action:?}: {refusal}")));
                     }
                     started = true;

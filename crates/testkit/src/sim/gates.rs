@@ -34,7 +34,7 @@ impl Sim {
     pub(super) fn nothing_to_land(&mut self, task: &Task) -> Vec<Command> {
         let (tip, tree) = (self.git.target, self.whole());
         let judges = if task.gate { task.judges.clone() } else { task.commands().cloned().collect() };
-        let wanted = self.unproven(task, judges, &tree);
+        let wanted = self.unproven(std::slice::from_ref(task), judges, &tree);
         let now = self.git.tip().clone();
         let results: Vec<CheckResult> =
             wanted.iter().map(|check| self.run_check(task, check, &now, false)).collect();

@@ -70,7 +70,14 @@ pub(super) fn completed_for_what_is_asked(sim: &Sim) -> Verdict {
 
 /// Work is judged and landed as what it was done for.
 pub(super) fn work_counts_for_its_task(sim: &Sim, event: &Event) -> Verdict {
+    if let Event::LandingPrepared { before, .. } = event {
+        before.iter().try_for_each(|carried| is_for_its_task(sim, &carried.task))?;
+    }
     let (Event::Verified { task, .. } | Event::LandingPrepared { task, .. }) = event else { return Ok(()) };
+    is_for_its_task(sim, task)
+}
+
+fn is_for_its_task(sim: &Sim, task: &TaskId) -> Verdict {
     let captured = own(&sim.journal, task).find(|(_, event)| matches!(event, Event::WorkCaptured { .. }));
     let then = captured.and_then(|(at, _)| asked(&sim.journal[..at], task));
     match (then, asked(&sim.journal, task)) {

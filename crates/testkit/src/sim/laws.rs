@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Check, Digest, Exhausted, Oid, Schedule, TaskId};
 use piton_core::run::{
-    Action, Class, Counts, Event, Holder, Next, Proof, Reopening, Selection, State, Status, StopReason, Task,
-    is_current,
+    Action, Class, Counts, Event, Holder, Intent, Next, Proof, Reopening, Selection, State, Status,
+    StopReason, Task, is_current,
 };
 
 use super::attempts;
@@ -274,7 +274,25 @@ fn lands_once(sim: &Sim, event: &Event) -> Verdict {
 /// that landed since its base, and the landing checks. With checks that flake this is all that can be
 /// promised; whatever they say, nobody's word stands in for them.
 fn landings_were_observed(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
-    let (Event::LandingPrepared { task, intent, .. }, Some(old)) = (event, old) else { return Ok(()) };
+    let (Event::LandingPrepared { task, intent, before, .. }, Some(old)) = (event, old) else {
+        return Ok(());
+    };
+    for carried in before {
+        let with = known(sim, &carried.task).ok_or_else(|| format!("nobody knows {}", carried.task))?;
+        let commit = commit_no(&carried.commit).zip(commit_no(&intent.candidate));
+        let brought = with.progress.commit.as_ref().and_then(commit_no);
+        let is_part = commit.zip(brought).is_some_and(|((own, top), brought)| {
+            sim.git.is_ancestor(own, top) && sim.git.is_ancestor(brought, own)
+        });
+        ensure(is_part, || format!("{task} does not bring {}", carried.task))?;
+        is_observed(sim, with, intent)?;
+    }
+    is_observed(sim, old, intent)
+}
+
+/// Whether all that has a say in a task's work was seen to pass on what is about to land.
+fn is_observed(sim: &Sim, old: &Task, intent: &Intent) -> Verdict {
+    let task = &old.id;
     let number = |oid: Option<&Oid>| oid.and_then(commit_no).ok_or(format!("{task} lands from nowhere"));
     let (candidate, base) = (number(Some(&intent.candidate))?, number(old.progress.base.as_ref())?);
     let tip = number(Some(&intent.old))?;
@@ -453,8 +471,7 @@ pub(super) fn fold_agrees(sim: &Sim) -> Result<State, Broken> {
 /// Every action that is offered is what its task is at, and none is offered twice.
 pub(super) fn offers_are_current(sim: &Sim, actions: &[Action]) -> Result<(), Broken> {
     let stray = actions.iter().enumerate().find(|(at, action)| {
-        let start = matches!(action, Action::Start { .. });
-        (!start && !is_current(&sim.state, action)) || actions[..*at].contains(action)
+        (action.decision().is_none() && !is_current(&sim.state, action)) || actions[..*at].contains(action)
     });
     named("offers_are_current", stray.map_or(Ok(()), |(_, action)| Err(format!("{action:?}"))))
 }

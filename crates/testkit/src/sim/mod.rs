@@ -18,6 +18,7 @@ mod gates;
 mod git;
 mod identity;
 mod keeper;
+mod landing;
 mod laws;
 mod overloads;
 mod people;

@@ -1,22 +1,18 @@
 //! Agents among the checks: which of their verdicts are carried over to a merged tree, and what it means that one came to
 //! none.
 
-use piton_core::plan::{Digest, TaskId};
+use piton_core::plan::{Digest, Oid, TaskId};
 use piton_core::run::{AgentEnd, CheckResult, Command, Proof, Task, Verdict};
 
 use super::content::{Line, Tree, changed, get};
 use super::driver::Sim;
-use super::git::{CommitNo, commit_no};
+use super::git::commit_no;
 
 impl Sim {
     /// The tasks whose lines are on the merged tree as the agents among their checks saw them.
-    pub(super) fn untouched(
-        &mut self,
-        task: &Task,
-        verified: CommitNo,
-        base: CommitNo,
-        merged: &Tree,
-    ) -> Vec<TaskId> {
+    pub(super) fn untouched_by(&mut self, task: &Task, merged: &Tree) -> Vec<TaskId> {
+        let commit = |oid: Option<&Oid>| oid.and_then(commit_no).unwrap_or(0);
+        let (verified, base) = (commit(task.progress.commit.as_ref()), commit(task.progress.base.as_ref()));
         let apart = |lines: &[Line], others: &[Line]| !lines.iter().any(|line| others.contains(line));
         let mut untouched = Vec::new();
         let own = changed(self.git.tree(base), self.git.tree(verified));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{
-    Agent, Argv, Check, Digest, Exhausted, Group, GroupId, Plan, Schedule, Settings, TaskId, TaskSpec,
+    Agent, Argv, Check, Digest, Exhausted, Group, GroupId, Land, Plan, Schedule, Settings, TaskId, TaskSpec,
 };
 use piton_core::system::Form;
 use piton_core::time::Span;
@@ -325,8 +325,12 @@ fn plan(
     let no_commits = rng.chance(7);
     // No dice: seeds stay what they were.
     let in_sequence = tasks.len().is_multiple_of(7);
+    let landing_parallel = Some([1, 2, 5][tasks.len() % 3]);
+    let land = if tasks.len().is_multiple_of(5) { Land::Each } else { Land::Batch };
     let settings = Settings {
         in_sequence,
+        land,
+        landing_parallel,
         schedule,
         max_parallel: if no_commits { 1 } else { rng.small(1, 6) },
         exhausted: *rng.pick(&Exhausted::ALL).expect("not empty"),

@@ -1,17 +1,17 @@
 //! What the engine's actions do to the simulated world, and what they report. Each looks before it acts,
 //! as the real ones do, so that doing it twice is doing it once.
 
-use piton_core::plan::{Check, Digest, Oid, TaskId, TaskSpec};
+use piton_core::plan::{Digest, Oid, TaskId, TaskSpec};
 use piton_core::run::{
-    Action, AgentEnd, CheckResult, Class, Command, ContextUpdate, Entry, Intent, Proof, Run, Status, Task,
-    Verdict, Work, reviewer,
+    Action, AgentEnd, CheckResult, Class, Command, ContextUpdate, Entry, Proof, Run, Status, Task, Verdict,
+    Work, reviewer,
 };
 use piton_core::time::Span;
 
 use super::Sabotage;
 use super::content::Tree;
 use super::driver::Sim;
-use super::git::{commit_no, oid};
+use super::git::oid;
 use super::keeper::{Keeper, Key};
 use super::providers;
 use super::scenario::{index, task_id};
@@ -34,14 +34,25 @@ impl Sim {
         let Some(task) = self.task(id) else { return Vec::new() };
         let trouble = self.scenario.weather.trouble;
         if !matches!(action, Action::Move { .. } | Action::Clean { .. }) && self.rng.chance(trouble) {
-            return vec![self.try_failed(action, Class::Transient, "git was busy")];
+            return match action {
+                // Verified work waits for a git that works.
+                Action::Prove { .. } | Action::Land { .. } => Vec::new(),
+                action => vec![self.try_failed(action, Class::Transient, "git was busy")],
+            };
         }
         match action {
-            Action::Start { .. } | Action::Work { .. } | Action::Context | Action::Ask { .. } => Vec::new(),
+            Action::Start { .. }
+            | Action::BeginProof { .. }
+            | Action::Work { .. }
+            | Action::Context
+            | Action::Ask { .. } => Vec::new(),
             Action::Prepare { .. } => self.prepare(&task),
             Action::Capture { pass, .. } => self.capture(action, &task, *pass),
             Action::Check { .. } => self.check(&task),
-            Action::Land { .. } => self.land(action, &task),
+            Action::Prove { proof, .. } | Action::Land { proof, .. } => {
+                let found = self.prove(action, *proof);
+                found.into_iter().map(|command| command.of_proof(*proof)).collect()
+            }
             Action::Move { .. } => self.move_target(action, &task),
             Action::Clean { .. } => self.clean(&task),
         }
@@ -60,7 +71,7 @@ impl Sim {
         vec![Command::ContextUpdated(Box::new(update))]
     }
 
-    fn try_failed(&self, action: &Action, class: Class, reason: &str) -> Command {
+    pub(super) fn try_failed(&self, action: &Action, class: Class, reason: &str) -> Command {
         Command::TryFailed {
             action: action.clone(),
             class,
@@ -146,7 +157,7 @@ impl Sim {
     fn check(&mut self, task: &Task) -> Vec<Command> {
         let Some(tree_oid) = task.progress.tree.clone() else { return Vec::new() };
         let Some(tree) = self.git.find_tree(&tree_oid).cloned() else { return Vec::new() };
-        let mut wanted = self.unproven(task, task.judges.clone(), &tree_oid);
+        let mut wanted = self.unproven(std::slice::from_ref(task), task.judges.clone(), &tree_oid);
         if task.awaits_confirmation() {
             wanted.retain(|check| self.reviewer(task, check).is_none());
         }
@@ -199,9 +210,9 @@ impl Sim {
     }
 
     /// The checks among these that have no pass on this tree yet, each once.
-    pub(super) fn unproven(&self, task: &Task, mut judges: Vec<Digest>, tree: &Oid) -> Vec<Digest> {
-        let known =
-            |judge: &Digest| task.progress.passes.iter().any(|p| &p.tree == tree && &p.check == judge);
+    pub(super) fn unproven(&self, tasks: &[Task], mut judges: Vec<Digest>, tree: &Oid) -> Vec<Digest> {
+        let passes = || tasks.iter().flat_map(|task| &task.progress.passes);
+        let known = |judge: &Digest| passes().any(|p| &p.tree == tree && &p.check == judge);
         judges.retain(|judge| !known(judge));
         judges.sort();
         judges.dedup();
@@ -245,137 +256,12 @@ impl Sim {
     }
 
     /// Whether a check is wrong this time. Dice that nobody needs are not rolled: seeds stay what they were.
-    fn flakes(&mut self, percent: u64, what: &'static str) -> bool {
+    pub(super) fn flakes(&mut self, percent: u64, what: &'static str) -> bool {
         let wrong = percent > 0 && self.rng.chance(percent);
         if wrong {
             self.coverage.saw(what);
         }
         wrong
-    }
-
-    fn land(&mut self, action: &Action, task: &Task) -> Vec<Command> {
-        let (id, fence) = (task.id.clone(), task.fence);
-        let Some(verified) = task.progress.commit.as_ref().and_then(commit_no) else { return Vec::new() };
-        let base = task.progress.base.as_ref().and_then(commit_no).unwrap_or(0);
-        let tip = self.git.target;
-        let looks = self.sabotage != Some(Sabotage::LandBlindly);
-        if looks && self.git.is_ancestor(verified, tip) {
-            let reason = "its commit is in the target".to_owned();
-            let nothing = self.git.tree(verified) == self.git.tree(base);
-            if nothing && task.may_stay_as_it_is() {
-                return self.nothing_to_land(task);
-            }
-            return vec![Command::LandingFound { task: id, commit: oid(verified), reason }];
-        }
-        if !self.git.is_ancestor(base, tip) {
-            // Merging would bring back what a person took away.
-            return vec![self.try_failed(action, Class::Defect, "the target was rewound")];
-        }
-        if self.git.dirty && self.rng.chance(50) {
-            return vec![Command::LandingWaits {
-                task: id,
-                fence,
-                reason: "your checkout has changes".to_owned(),
-            }];
-        }
-        let (merged, conflicts) = self.git.merge(verified, tip);
-        let failed = |reason: &str| {
-            let (reason, feedback) = (reason.to_owned(), "mend it".to_owned());
-            vec![Command::LandingFailed {
-                task: id.clone(),
-                fence,
-                tip: oid(tip),
-                reason,
-                feedback,
-                pointers: Box::default(),
-            }]
-        };
-        if !conflicts.is_empty() {
-            self.coverage.saw("conflict in the text");
-            return failed("conflict");
-        }
-        let mut tree = self.git.tree_oid(&merged);
-        if self.sabotage == Some(Sabotage::ProveTheWrongTree) {
-            tree = task.progress.tree.clone().unwrap_or(tree);
-        }
-        let untouched = self.untouched(task, verified, base, &merged);
-        let mut wanted = self.unproven(task, self.landing_judges(task, &untouched), &tree);
-        if self.flakes(self.scenario.weather.sloppy, "engine left out a check") {
-            // The rules have to notice: they ask for each check by name.
-            wanted.retain(|_| self.rng.chance(50));
-        }
-        let lies = self.sabotage == Some(Sabotage::LieAboutMergedChecks);
-        let blind = lies || self.sabotage == Some(Sabotage::SkipMergedChecks);
-        let proven = self.git.find_tree(&tree).cloned().unwrap_or_else(|| merged.clone());
-        let results: Vec<CheckResult> =
-            wanted.iter().map(|check| self.run_check(task, check, &proven, blind)).collect();
-        if lies {
-            let tree = self.git.tree_no(merged.clone());
-            self.observed.extend(wanted.into_iter().map(|check| (tree, check)));
-        }
-        if let Some(cut) = self.no_verdict(task, &results) {
-            return vec![cut];
-        }
-        if results.iter().any(|result| result.verdict != Verdict::Pass) {
-            self.coverage.saw("red together");
-            if self.git.is_ancestor(tip, verified) {
-                self.coverage.saw("red together, already brought up");
-            }
-            return failed("red together");
-        }
-        let content = self.scenario.spec(&id).map(TaskSpec::content);
-        let candidate = oid(self.git.commit_landing(merged, &[tip, verified], index(&id), content));
-        let intent = Intent { old: oid(tip), candidate };
-        vec![Command::PrepareLanding { task: id, fence, tree, intent, results, untouched }]
-    }
-
-    /// Who has a say in what this task lands: told here once more, apart from the rules.
-    fn landing_judges(&self, task: &Task, untouched: &[TaskId]) -> Vec<Digest> {
-        let of = |id: &TaskId| {
-            let checks = self.scenario.spec(id).map(|spec| spec.checks.as_slice()).unwrap_or_default();
-            let carried = untouched.contains(id);
-            let asked = checks.iter().filter(move |check| !carried || check.reviewer().is_none());
-            asked.map(Check::digest).collect::<Vec<Digest>>()
-        };
-        let mut judges = of(&task.id);
-        for other in self.state.landed_since(task.progress.landed_at_base) {
-            judges.extend(of(other));
-        }
-        judges.extend(self.run().settings.landing_checks.iter().map(Check::digest));
-        judges
-    }
-
-    fn move_target(&mut self, action: &Action, task: &Task) -> Vec<Command> {
-        let (id, fence) = (task.id.clone(), task.fence);
-        let Some(Intent { old, candidate }) = task.progress.intent.clone() else { return Vec::new() };
-        let (Some(from), Some(to)) = (commit_no(&old), commit_no(&candidate)) else { return Vec::new() };
-        let landed = vec![Command::Landed { task: id.clone(), fence, commit: candidate.clone() }];
-        let blind = self.sabotage == Some(Sabotage::LandBlindly);
-        if !blind && self.git.is_ancestor(to, self.git.target) {
-            self.coverage.saw("move found done");
-            return landed;
-        }
-        if self.git.target == from {
-            if self.git.dirty {
-                let reason = "your checkout has changes".to_owned();
-                return vec![Command::LandingWaits { task: id, fence, reason }];
-            }
-            if self.sabotage != Some(Sabotage::LandWithoutMoving) {
-                self.git.target = to;
-            }
-            return landed;
-        }
-        if self.git.is_ancestor(from, self.git.target) {
-            self.coverage.saw("target moved by a person");
-            return vec![Command::LandingReturned {
-                task: id,
-                fence,
-                candidate,
-                reason: "it moved".to_owned(),
-            }];
-        }
-        self.coverage.saw("target rewound");
-        vec![self.try_failed(action, Class::Defect, "the target was rewound")]
     }
 
     fn clean(&mut self, task: &Task) -> Vec<Command> {
@@ -425,6 +311,7 @@ impl Sim {
             // One that is open again has landed, and has to look at what came after.
             let open = |t: &Task| {
                 !matches!(t.decided, Status::Completed | Status::Merging)
+                    && !self.run().line.is_landing(&t.id)
                     && (t.reopened.is_none() || is_anothers)
             };
             if known.is_some_and(|t| open(&t) && !t.removed) {

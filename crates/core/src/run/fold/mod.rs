@@ -8,6 +8,7 @@ use super::event::{
     AgentEnd, CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, StopMode, StopReason,
     Verdict,
 };
+use super::line::Line;
 use super::overload::Overloads;
 use super::provider::{Outages, is_of, worker};
 use super::state::{Closed, Missing, Run, State};
@@ -60,6 +61,7 @@ impl State {
                     session: Session {
                         schedule: settings.schedule,
                         max_parallel: settings.max_parallel,
+                        landing_parallel: settings.landing_parallel.unwrap_or(1),
                         selection: Selection::All,
                         agent: None,
                         budget: Budget::default(),
@@ -80,6 +82,7 @@ impl State {
                     overloads: Overloads::new(),
                     worked: Span::default(),
                     merging: None,
+                    line: Line::default(),
                     context: None,
                     used: Bills::new(),
                     noticed: BTreeMap::new(),
@@ -333,20 +336,40 @@ impl State {
             Event::Failed { task, class, next, behind, .. } => {
                 self.fail(task, *class, next, behind.as_ref(), at, seq)
             }
-            Event::LandingPrepared { task, intent, tree, .. } => {
-                self.on_run(|run| run.merging = Some(task.clone()));
+            Event::ProofBegan { proof, chain, alone } => {
+                self.on_run(|run| run.line.begin(*proof, chain, *alone, at));
+                Ok(())
+            }
+            Event::ProofEnded { proof, end } => {
+                self.on_run(|run| run.line.end(*proof, end, at));
+                Ok(())
+            }
+            Event::LandingPrepared { task, intent, tree, before, .. } => {
+                let chain: Vec<TaskId> =
+                    before.iter().map(|carried| &carried.task).chain([task]).cloned().collect();
+                self.on_run(|run| {
+                    run.merging = Some(task.clone());
+                    if let Some(tree) = tree {
+                        run.line.prepare(&chain, tree, at);
+                    }
+                });
                 self.update(task, at, |task| {
                     task.decided = Status::Merging;
                     task.progress.intent = Some(intent.clone());
                     task.progress.merged.clone_from(tree);
+                    task.progress.carries.clone_from(before);
                     task.progress.waits = None;
                 })
             }
             Event::LandingReturned { task, .. } => {
-                self.on_run(|run| run.merging = None);
+                self.on_run(|run| {
+                    run.merging = None;
+                    run.line.move_target();
+                });
                 self.update(task, at, |task| {
                     task.decided = Status::Verified;
                     task.progress.intent = None;
+                    task.progress.carries.clear();
                     task.progress.waits = None;
                 })
             }
@@ -509,6 +532,10 @@ impl State {
                 run.streak += 1;
             }
         });
+        let is_landing = self.tasks.get(id).is_some_and(|task| task.decided == Status::Verified);
+        if is_landing && matches!(class, Class::Code | Class::Conflict) {
+            self.on_run(|run| run.line.fail());
+        }
         self.update(id, at, |task| {
             match class {
                 Class::Code => {
@@ -540,6 +567,7 @@ impl State {
                 Class::Code | Class::Conflict | Class::Defect => false,
             };
             task.progress.intent = None;
+            task.progress.carries.clear();
             task.progress.queued = None;
             task.progress.waits = None;
             task.progress.uncommitted.clear();
@@ -607,6 +635,7 @@ pub(super) fn release(task: &mut Task) {
     task.progress.recheck = false;
     task.progress.red = None;
     task.progress.intent = None;
+    task.progress.carries.clear();
     task.progress.queued = None;
     task.progress.waits = None;
 }

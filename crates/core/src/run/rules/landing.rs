@@ -4,7 +4,8 @@ use super::{Decision, Rules, checked_on, unproven};
 use crate::plan::{Check, Digest, Oid, TaskId};
 use crate::run::command::{Refusal, Stop};
 use crate::run::event::{CheckResult, Event};
-use crate::run::task::{Intent, Proof, Status, Task};
+use crate::run::line::{ProofEnd, Proving, Stage};
+use crate::run::task::{Carried, Intent, Proof, Status, Task};
 
 impl<'a> Rules<'a> {
     /// The target may move only to a tree that all who have a say in it have passed.
@@ -13,10 +14,18 @@ impl<'a> Rules<'a> {
         id: &TaskId,
         fence: u64,
         tree: &Oid,
-        intent: &Intent,
+        (intent, before): (&Intent, &[Carried]),
         (results, untouched): (&[CheckResult], &[TaskId]),
     ) -> Decision {
         let task = self.held(id, fence, &[Status::Verified])?;
+        let mut members = Vec::new();
+        for carried in before {
+            members.push(self.held(&carried.task, carried.fence, &[Status::Verified])?);
+        }
+        members.push(task);
+        if let Some(gate) = members.iter().find(|member| member.gate && members.len() > 1) {
+            return Err(Refusal::because(format!("{} judges the whole, so it lands alone", gate.id)));
+        }
         if let Some(other) = &self.run.merging {
             return Err(Refusal::because(format!("{other} is landing")));
         }
@@ -26,13 +35,14 @@ impl<'a> Rules<'a> {
             let all = !untouched.contains(&task.id) || task.gate && task.id == *id;
             task.judges.iter().filter(|judge| all || !task.reviews.contains(judge)).cloned().collect()
         };
-        let mut judges: Vec<Digest> = of(task);
+        let mut judges: Vec<Digest> = members.iter().flat_map(|member| of(member)).collect();
         // Also where the merged tree is the verified one: its own checks are not those of the others.
-        for other in self.state.landed_since(task.progress.landed_at_base) {
+        let since = members.iter().map(|member| member.progress.landed_at_base).min().unwrap_or_default();
+        for other in self.state.landed_since(since) {
             judges.extend(self.task(other).map(of).unwrap_or_default());
         }
         judges.extend(self.run.settings.landing_checks.iter().map(Check::digest));
-        if let Some(missing) = unproven(task, judges.iter(), tree, results) {
+        if let Some(missing) = unproven(&members, judges.iter(), tree, results) {
             return Err(Refusal::because(format!(
                 "{id} may not land: a check has not passed on the merged tree ({})",
                 missing.short()
@@ -43,8 +53,57 @@ impl<'a> Rules<'a> {
             fence,
             intent: intent.clone(),
             tree: Some(tree.clone()),
+            before: before.to_vec(),
         };
-        Ok(self.found(id, fence, tree, results).into_iter().chain([prepared]).collect())
+        Ok(shares(&members, tree, results).into_iter().chain([prepared]).collect())
+    }
+
+    /// The proof, if what it finds still counts: its candidates are proven by it and not landing yet.
+    pub(super) fn open_proof(&self, number: u64) -> Result<&'a Proving, Stop> {
+        let line = &self.run.line;
+        let counts = |proof: &&Proving| match proof.stage {
+            Stage::UnderWay => !line.lands(proof),
+            // A longer chain that has passed since says more about the same candidates.
+            Stage::Passed(_) => {
+                let next = line.landable(self.run.settings.land);
+                self.run.merging.is_none() && next.is_some_and(|(next, _)| next == number)
+            }
+            Stage::Red => false,
+        };
+        line.proof(number).filter(counts).ok_or_else(|| Refusal::stale("this proof is over"))
+    }
+
+    pub(super) fn begin_proof(&self, chain: &[TaskId], alone: bool) -> Decision {
+        for id in chain {
+            let task = self.task(id)?;
+            // What is about to land may be built on.
+            let is_candidate = task.decided == Status::Verified && task.is_engines();
+            if !is_candidate && !self.run.line.is_landing(id) {
+                return Err(Refusal::stale(format!("{id} is {}", task.decided)));
+            }
+        }
+        if chain.is_empty() {
+            return Err(Refusal::because("there is nothing to prove"));
+        }
+        let proof = self.run.line.next_number();
+        Ok(vec![Event::ProofBegan { proof, chain: chain.to_vec(), alone }])
+    }
+
+    pub(super) fn proof_ended(&self, number: u64, end: &ProofEnd, results: &[CheckResult]) -> Decision {
+        let proof = self.open_proof(number)?;
+        if proof.stage != Stage::UnderWay && matches!(end, ProofEnd::Passed { .. }) {
+            return Err(Refusal::stale("this proof has passed already"));
+        }
+        let mut members = Vec::new();
+        for id in &proof.chain {
+            members.push(self.task(id)?);
+        }
+        let found = match end {
+            ProofEnd::Passed { tree } => shares(&members, tree, results),
+            ProofEnd::Red { .. } | ProofEnd::Conflict { .. } | ProofEnd::Dropped { .. } => Vec::new(),
+        };
+        let ended = Event::ProofEnded { proof: number, end: end.clone() };
+        Ok(found.into_iter().chain([ended]).collect())
     }
 
     /// What changes nothing has to hold on what the target is now, not on what it was when the task began.
@@ -62,7 +121,7 @@ impl<'a> Rules<'a> {
         // A gate is about this very tree, also where an agent judges.
         let judges: Vec<&Digest> =
             if task.gate { task.judges.iter().collect() } else { task.commands().collect() };
-        if let Some(missing) = unproven(task, judges.into_iter(), tree, results) {
+        if let Some(missing) = unproven(&[task], judges.into_iter(), tree, results) {
             return Err(Refusal::because(format!(
                 "{id} is not completed: a check has not passed on what the target holds ({})",
                 missing.short()
@@ -90,9 +149,35 @@ impl<'a> Rules<'a> {
         let Some(verified) = &task.progress.commit else {
             return Err(Refusal::stale(format!("{id} has no landing under way")));
         };
-        let proof = Proof::Landed { commit: commit.clone(), verified: verified.clone() };
-        let landed = Event::Completed { task: id.clone(), fence, proof, counts: Vec::new(), saw: None };
-        let reopened = self.gates_after(id, task.progress.merged.as_ref(), &[])?;
-        Ok([landed].into_iter().chain(reopened).collect())
+        let completed = |id: &TaskId, fence, commit: &Oid, verified: &Oid| {
+            let proof = Proof::Landed { commit: commit.clone(), verified: verified.clone() };
+            Event::Completed { task: id.clone(), fence, proof, counts: Vec::new(), saw: None }
+        };
+        let mut events = Vec::new();
+        for carried in &task.progress.carries {
+            // Somebody may have found in the target's history what this brings.
+            let Ok(with) = self.held(&carried.task, carried.fence, &[Status::Verified]) else { continue };
+            let verified = with.progress.commit.as_ref().unwrap_or(&carried.commit);
+            events.push(completed(&carried.task, carried.fence, &carried.commit, verified));
+        }
+        events.push(completed(id, fence, commit, verified));
+        events.extend(self.gates_after(id, task.progress.merged.as_ref(), &[])?);
+        Ok(events)
     }
+}
+
+/// The results of a proof, each told of the tasks that it judges, and all of them of the last one: of those before it nothing
+/// is kept once they have landed, and what has passed on the tree still counts then.
+fn shares(members: &[&Task], tree: &Oid, results: &[CheckResult]) -> Vec<Event> {
+    let mut events = Vec::new();
+    for (at, task) in members.iter().enumerate() {
+        let is_last = at + 1 == members.len();
+        let its = |result: &&CheckResult| is_last || task.judges.contains(&result.check);
+        let results: Vec<CheckResult> = results.iter().filter(its).cloned().collect();
+        if !results.is_empty() {
+            let (task, fence, tree) = (task.id.clone(), task.fence, tree.clone());
+            events.push(Event::ChecksEnded { task, fence, tree, results });
+        }
+    }
+    events
 }

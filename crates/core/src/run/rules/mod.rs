@@ -38,6 +38,10 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             on.is_engine(engine)?;
             decide(state, command, now)
         }
+        Command::OfProof { proof, command } => {
+            on.open_proof(*proof)?;
+            decide(state, command, now)
+        }
         Command::Replan(plan) => replan(state, run, plan),
         Command::Extend(plan) => extend(state, run, plan),
         Command::Follow(revision) => revision.follow(state, run),
@@ -121,11 +125,16 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             }
             Ok(vec![on.failure(at, *class, reason, feedback, at.progress.behind.clone())])
         }
-        Command::PrepareLanding { task, fence, tree, intent, results, untouched } => {
-            on.prepare_landing(task, *fence, tree, intent, (results, untouched))
+        Command::BeginProof { chain, alone } => on.begin_proof(chain, *alone),
+        Command::ProofEnded { proof, end, results } => on.proof_ended(*proof, end, results),
+        Command::PrepareLanding { task, fence, tree, intent, before, results, untouched } => {
+            on.prepare_landing(task, *fence, tree, (intent, before), (results, untouched))
         }
         Command::LandingFailed { task, fence, tip, reason, feedback, pointers } => {
             let at = on.held(task, *fence, &[Status::Verified])?;
+            if run.line.is_landing(task) {
+                return Err(Refusal::stale(format!("{task} is landing")));
+            }
             let class = if at.has_only_looked() { Class::Code } else { Class::Conflict };
             let failed = on.failure(at, class, reason, feedback, Some(tip.clone()));
             Ok(vec![failure::pointing_to(failed, pointers)])
@@ -497,7 +506,7 @@ impl<'a> Rules<'a> {
         if task.awaits_confirmation() {
             return Ok(vec![ended, self.confirmation(task)]);
         }
-        if let Some(missing) = unproven(task, task.judges.iter(), tree, results) {
+        if let Some(missing) = unproven(&[task], task.judges.iter(), tree, results) {
             return Err(Refusal::because(format!("a check of {id} has not run ({})", missing.short())));
         }
         if self.run.settings.no_commits {
@@ -515,7 +524,9 @@ impl<'a> Rules<'a> {
                 format!("{id} is completed and cannot be {what}"),
                 "a new task in the plan can change or undo what it did: `piton run PLAN --replan`",
             )),
-            Status::Merging => Err(Refusal::because(format!("{id} is landing now and cannot be {what}"))),
+            _ if task.decided == Status::Merging || self.run.line.is_landing(id) => {
+                Err(Refusal::because(format!("{id} is landing now and cannot be {what}")))
+            }
             // What the run went on without may still be skipped by a person.
             Status::Skipped if what == "skipped" && !task.progress.left_behind => {
                 Err(Refusal::because(format!("{id} is skipped already")))
@@ -563,16 +574,17 @@ fn checked_on(task: &Task, tree: Option<Oid>) -> Proof {
     Proof::Checked { tree, already: task.progress.already.clone() }
 }
 
-/// The first judge without a pass on this tree, now or earlier.
+/// The first judge without a pass on this tree, now or earlier, for one of these tasks.
 fn unproven<'j>(
-    task: &Task,
+    tasks: &[&Task],
     mut judges: impl Iterator<Item = &'j Digest>,
     tree: &Oid,
     results: &[CheckResult],
 ) -> Option<&'j Digest> {
     judges.find(|&judge| {
         let now = results.iter().any(|r| &r.check == judge && r.verdict == Verdict::Pass);
-        let before = task.progress.passes.iter().any(|pass| &pass.tree == tree && &pass.check == judge);
+        let mut passes = tasks.iter().flat_map(|task| &task.progress.passes);
+        let before = passes.any(|pass| &pass.tree == tree && &pass.check == judge);
         !now && !before
     })
 }

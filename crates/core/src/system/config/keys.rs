@@ -32,6 +32,8 @@ pub(in crate::system) const POLICY: Keys = Keys {
         "landing_checks",
         "backoff",
         "landing_wait",
+        "land",
+        "landing_parallel",
         "commit_prefix",
         "author",
         "startup",

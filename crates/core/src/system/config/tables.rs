@@ -11,7 +11,7 @@ use super::keys;
 use super::walk::{Section, Spanned, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{
-    Agent, Argv, Budget, Check, Exhausted, Fences, MAX_PARALLEL, Pattern, Protect, RepoPath, Sandbox,
+    Agent, Argv, Budget, Check, Exhausted, Fences, Land, MAX_PARALLEL, Pattern, Protect, RepoPath, Sandbox,
     Schedule, Settings, TaskId, TaskSpec, WorktreeSetup,
 };
 use crate::time::Span;
@@ -53,6 +53,8 @@ pub struct Policy {
     pub landing_checks: Option<Vec<Check>>,
     pub backoff: Option<Span>,
     pub landing_wait: Option<Span>,
+    pub land: Option<Land>,
+    pub landing_parallel: Option<u32>,
     pub commit_prefix: Option<String>,
     pub author: Option<String>,
 }
@@ -277,6 +279,10 @@ fn read_policy(walk: &mut Walk<'_>, section: &Section<'_>, weaker: &Policy) -> P
         landing_checks: read_checks(walk, section, "landing_checks").or(weaker.landing_checks),
         backoff: section.span(walk, "backoff").map(|said| said.value).or(weaker.backoff),
         landing_wait: section.span(walk, "landing_wait").map(|said| said.value).or(weaker.landing_wait),
+        land: section.choice(walk, "land", &[("batch", Land::Batch), ("each", Land::Each)]).or(weaker.land),
+        landing_parallel: section
+            .number(walk, "landing_parallel", 1..=MAX_PARALLEL)
+            .or(weaker.landing_parallel),
         commit_prefix: section
             .line(walk, "commit_prefix")
             .map(|said| said.value.to_owned())
@@ -384,6 +390,8 @@ impl Config {
             author: policy.author,
             backoff: policy.backoff.unwrap_or(built_in.backoff),
             landing_wait: policy.landing_wait.unwrap_or(built_in.landing_wait),
+            land: policy.land.unwrap_or_default(),
+            landing_parallel: policy.landing_parallel,
             auto_answer: built_in.auto_answer,
             no_commits: built_in.no_commits,
             in_sequence: built_in.in_sequence,

@@ -179,6 +179,8 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
         in_sequence,
         backoff,
         landing_wait,
+        land,
+        landing_parallel,
     } = before;
     let pairs = [
         ("issue", json!(form.issue()), json!(after.form.issue())),
@@ -201,6 +203,8 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
         ("in_sequence", json!(in_sequence), json!(after.in_sequence)),
         ("backoff", json!(backoff.to_string()), json!(after.backoff.to_string())),
         ("landing_wait", json!(landing_wait.to_string()), json!(after.landing_wait.to_string())),
+        ("land", json!(land), json!(after.land)),
+        ("landing_parallel", json!(landing_parallel), json!(after.landing_parallel)),
     ];
     let differ = pairs.into_iter().filter(|(_, before, after)| before != after);
     differ

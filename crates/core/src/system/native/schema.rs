@@ -144,6 +144,12 @@ mirror! {
         backoff: Option<SpanText>,
         /// How long landing waits for uncommitted changes in the way, once nothing else is left to do. Default: `10m`.
         landing_wait: Option<SpanText>,
+        /// How tasks that were proven together land: all in one move of the target (`batch`), or one by one, each proven
+        /// (`each`), for those who bisect. Default: `batch`.
+        land: Option<LandName>,
+        /// How many candidates for landing are proven at the same time. Default: as many as there are processors.
+        #[schemars(range(min = 1, max = 64))]
+        landing_parallel: Option<u32>,
         /// Put before `[ID]` in commit subjects.
         #[schemars(length(min = 1))]
         commit_prefix: Option<String>,
@@ -417,6 +423,10 @@ choices! {
     /// What a spent budget means.
     #[serde(rename_all = "snake_case")]
     enum ExhaustedName { Stop, Continue, Pass, Skip, }
+
+    /// How tasks that were proven together land.
+    #[serde(rename_all = "snake_case")]
+    enum LandName { Batch, Each, }
 
     /// Whether agents are kept inside.
     #[serde(rename_all = "snake_case")]

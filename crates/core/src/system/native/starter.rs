@@ -61,6 +61,8 @@ exhausted = "continue"     # when a task's attempts are spent: "stop", "continue
 # commit_prefix = "feat:"          # and author = "Ada <ada@example.org>", for the commits
 # backoff = "5s"                   # first pause when an agent or the network fails
 # landing_wait = "10m"             # how long landing waits for uncommitted changes in your checkout
+# land = "each"                    # tasks that were proven together land one by one, each proven
+# landing_parallel = 2             # candidates for landing that are proven at once; by itself, one per processor
 # startup = "2m"                   # an agent that has said nothing at all by then is run again
 # protected = ["tests/**"]         # files that no task changes unless it names them, beside those of CI
 # protect = "report"               # or "block" work that changes them

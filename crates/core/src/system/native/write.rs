@@ -3,8 +3,8 @@
 
 use super::checks::{check_name, usual_timeout};
 use crate::plan::{
-    Agent, Argv, Budget, Check, Fences, Pattern, Permissions, Plan, PromptBy, Protect, Sandbox, Schedule,
-    Settings, TaskSpec,
+    Agent, Argv, Budget, Check, Fences, Land, Pattern, Permissions, Plan, PromptBy, Protect, Sandbox,
+    Schedule, Settings, TaskSpec,
 };
 use crate::time::Span;
 
@@ -86,6 +86,11 @@ fn policy(settings: &Settings) -> String {
     toml += &format!("landing_checks = {}\n", checks(&settings.landing_checks));
     toml +=
         &format!("backoff = {}\nlanding_wait = {}\n", span(settings.backoff), span(settings.landing_wait));
+    if settings.land == Land::Each {
+        toml += "land = \"each\"\n";
+    }
+    let window = settings.landing_parallel.map(|most| format!("landing_parallel = {most}\n"));
+    toml += &window.unwrap_or_default();
     let fences = &settings.fences;
     toml += &fences.startup.map_or_else(String::new, |startup| format!("startup = {}\n", span(startup)));
     if !fences.protected.is_empty() {

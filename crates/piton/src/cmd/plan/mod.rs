@@ -49,6 +49,7 @@ pub(crate) fn plan(args: &PlanArgs) -> Outcome<Exit> {
     let session = Session {
         schedule: settings.schedule,
         max_parallel: settings.max_parallel,
+        landing_parallel: 1,
         selection: Selection::All,
         agent: None,
         budget: Budget::default(),

@@ -2,6 +2,8 @@
 
 pub(crate) mod demo;
 
+use std::thread;
+
 use camino::Utf8Path;
 use piton_core::diagnostic;
 use piton_core::plan::{Check, Plan, RunId, Sandbox};
@@ -237,9 +239,11 @@ fn preflight_selection(args: &RunArgs, plan: &Plan) -> Outcome {
 
 fn session(args: &RunArgs, plan: &Plan) -> Session {
     let parallel = args.max_parallel.unwrap_or(plan.settings.max_parallel);
+    let processors = thread::available_parallelism().map_or(1, |all| u32::try_from(all.get()).unwrap_or(1));
     Session {
         schedule: args.schedule.map_or(plan.settings.schedule, Into::into),
         max_parallel: if plan.settings.no_commits { 1 } else { parallel },
+        landing_parallel: plan.settings.landing_parallel.unwrap_or(processors),
         selection: match (&args.task, &args.layer, &args.start_layer) {
             (Some(task), _, _) => Selection::Task(task.clone()),
             (_, Some(layer), _) => Selection::Group(layer.clone()),

@@ -1,6 +1,6 @@
 //! `piton output` and `piton diff`: what a task's programs printed, and what it has changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -15,6 +15,7 @@ use piton_core::view::{Description, Lines, Stream};
 use piton_engine::clock;
 use piton_engine::journal::Journal;
 use piton_engine::keeper::{Ended, Job};
+use piton_engine::project::Project;
 use serde_json::json;
 
 use crate::args::{OfTask, Which};
@@ -64,8 +65,10 @@ struct Listed {
 
 pub(crate) fn output(args: &OutputArgs) -> Outcome<Exit> {
     let FoundRun { project, journal, run } = find::run_of(&args.task, &args.which)?;
-    let (jobs, attempts) =
-        (list(&project.task_folder(&run, &args.task))?, attempts(&journal, &run, &args.task)?);
+    let Told { attempts, logs } = told(&journal, &run, &args.task)?;
+    let mut jobs = list(&project.task_folder(&run, &args.task))?;
+    jobs.extend(logs.into_iter().filter_map(|(fence, log)| where_it_landed(&project, &run, fence, &log)));
+    jobs.sort_by(|a, b| (a.fence, started(a), &a.what).cmp(&(b.fence, started(b), &b.what)));
     if args.list {
         for job in &jobs {
             let attempt = attempt_of(&attempts, job).map(|attempt| attempt.to_string()).unwrap_or_default();
@@ -106,21 +109,46 @@ pub(crate) fn output(args: &OutputArgs) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-/// At which start each attempt of a task began: it may be taken up again under a later number.
-fn attempts(journal: &Journal, run: &RunId, task: &TaskId) -> Outcome<BTreeMap<u64, u32>> {
-    let (mut found, mut after) = (BTreeMap::new(), 0);
+/// What the journal says of a task's jobs.
+#[derive(Default)]
+struct Told {
+    /// At which start each attempt began: it may be taken up again under a later number.
+    attempts: BTreeMap<u64, u32>,
+    /// The checks that judged it, by the start: those that ran where it was to land lie in a folder of their own.
+    logs: BTreeSet<(u64, String)>,
+}
+
+fn told(journal: &Journal, run: &RunId, task: &TaskId) -> Outcome<Told> {
+    let (mut told, mut after) = (Told::default(), 0);
     loop {
         let page = journal.events(run, after, Some(task), PAGE)?;
         for recorded in &page {
             after = recorded.seq;
-            if let Event::AttemptStarted { attempt, fence, .. } = recorded.event {
-                found.insert(fence, attempt);
+            match &recorded.event {
+                Event::AttemptStarted { attempt, fence, .. } => {
+                    told.attempts.insert(*fence, *attempt);
+                }
+                Event::ChecksEnded { fence, results, .. } => {
+                    told.logs.extend(results.iter().map(|result| (*fence, result.log.clone())));
+                }
+                Event::Failed { fence, pointers, .. } => {
+                    told.logs.extend(pointers.logs.iter().map(|log| (*fence, log.log.clone())));
+                }
+                _ => {}
             }
         }
         if page.len() < PAGE {
-            return Ok(found);
+            return Ok(told);
         }
     }
+}
+
+/// A check that ran where a task was to land.
+fn where_it_landed(project: &Project, run: &RunId, fence: u64, log: &str) -> Option<Listed> {
+    let path = project.home.join(log);
+    let name = path.strip_prefix(project.landing_folder(run)).ok()?.as_str();
+    let what = name.split_once('.').map_or(name, |(_, what)| what).to_owned();
+    Some(Listed { fence, what, path })
 }
 
 fn attempt_of(attempts: &BTreeMap<u64, u32>, job: &Listed) -> Option<u32> {
@@ -244,7 +272,7 @@ fn list(folder: &Utf8Path) -> Outcome<Vec<Listed>> {
     let Ok(entries) = folder.read_dir_utf8() else { return Ok(Vec::new()) };
     // A folder may be there before its job has begun.
     let begun = |job: &Listed| Job::at(&job.path).is_begun().unwrap_or(true);
-    let mut jobs: Vec<Listed> = entries
+    let jobs = entries
         .filter_map(Result::ok)
         .filter_map(|entry| {
             let (fence, what) = entry.file_name().split_once('.')?;
@@ -252,7 +280,6 @@ fn list(folder: &Utf8Path) -> Outcome<Vec<Listed>> {
         })
         .filter(begun)
         .collect();
-    jobs.sort_by(|a, b| (a.fence, started(a), &a.what).cmp(&(b.fence, started(b), &b.what)));
     Ok(jobs)
 }
 

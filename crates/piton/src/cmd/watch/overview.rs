@@ -104,6 +104,11 @@ pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
     let FoundRun { mut journal, run, .. } = find::run(&args.which)?;
     let (state, chronicle) = (journal.load(&run)?, journal.chronicle(&run)?);
     let places = places(&state, &chronicle);
+    let facts = state.run().filter(|_| places.iter().any(|place| place.status == "ready"));
+    let standing = |place: &Place<'_>| match place.status {
+        "ready" => facts.and_then(|run| view::in_line(run, &place.task.id)),
+        _ => None,
+    };
     let title = |id: &TaskId| chronicle.task(id).map(|story| story.title.clone()).unwrap_or_default();
     if args.json {
         let entry = |(no, place): (usize, &Place<'_>)| {
@@ -114,7 +119,7 @@ pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
             };
             json!({
                 "position": no + 1, "task": place.task.id, "title": title(&place.task.id), "status": place.status,
-                "commit": commit, "waits": place.task.progress.waits,
+                "commit": commit, "waits": place.task.progress.waits, "line": standing(place),
                 "verified_at": story.and_then(|story| story.verified_at).map(|at| at.to_string()),
                 "merged_at": story.and_then(|story| story.merged_at).map(|at| at.to_string()),
             })
@@ -124,9 +129,12 @@ pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
     }
     for (no, place) in places.iter().enumerate() {
         let title = ui::plain(&title(&place.task.id));
-        let waits = place.task.progress.waits.as_ref();
-        let waits = waits.map(|why| format!("  {}", ui::styled(DIM, ui::plain(why)))).unwrap_or_default();
+        let waits = place.task.progress.waits.clone().or_else(|| standing(place));
+        let waits = waits.map(|why| format!("  {}", ui::styled(DIM, ui::plain(&why)))).unwrap_or_default();
         ui::answer_line(format!("{:>3}  {:7}  {:8} {title}{waits}", no + 1, place.status, place.task.id));
+    }
+    if let Some(run) = facts {
+        ui::say(view::policy(run));
     }
     if places.is_empty() {
         ui::say("nothing has landed, and nothing is in the queue");

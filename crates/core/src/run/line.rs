@@ -1,0 +1,416 @@
+//! The landing line: which candidates are proven together, and which of them land.
+//!
+//! A proof merges a chain of candidates into the target's tip, one after the other, and runs the checks on the last tree. If
+//! they pass, the target may move to that tree, with the whole chain. Proofs run side by side, and each chain goes on where
+//! the one before it ends: the longest that passes lands, and those behind it stay true.
+//!
+//! Nothing here decides whether something may land. The rules do, by the checks that passed on the very tree. What is
+//! forgotten or wrong here costs time, never truth.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::{Land, Oid, TaskId};
+use crate::time::{Span, Timestamp};
+
+/// So many candidates are proven together at most.
+const MOST_TOGETHER: usize = 16;
+/// A candidate that was set aside so often goes first, and nothing is begun beside it.
+const MOST_PASSED_OVER: u32 = 2;
+/// Checks shorter than this are not worth a second proof beside them: whoever comes meanwhile is proven together next.
+const SHORT: Span = Span::seconds(2);
+
+/// What is known of those that are to land.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Line {
+    /// How many proofs were begun; the last one has this number.
+    begun: u64,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    proofs: BTreeMap<u64, Proving>,
+    /// Candidates that are proven alone next: together with others they were red, or in conflict.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    alone: BTreeSet<TaskId>,
+    /// How often each was set aside for that.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    set_aside: BTreeMap<TaskId, u32>,
+    /// Candidates that have passed alone, before the target moved.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    screened: BTreeSet<TaskId>,
+    /// The chain that is about to land.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    landing: Vec<TaskId>,
+    rate: Rate,
+    /// How long a proof takes, by the last ones.
+    took: Span,
+}
+
+/// A proof that is under way, or has ended and means something still.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proving {
+    /// In the order in which they are merged. Those that land meanwhile leave at its front.
+    pub chain: Vec<TaskId>,
+    /// Its one candidate is to be judged by itself: nothing is built on it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
+    pub since: Timestamp,
+    #[serde(default)]
+    pub stage: Stage,
+    /// The target has moved, and not by those at the front of the chain.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outdated: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    #[default]
+    UnderWay,
+    /// All checks passed on this tree.
+    Passed(Oid),
+    /// Not all did. A shorter proof, which is not over, tells who is to blame.
+    Red,
+}
+
+/// How a proof ended that does not land at once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum ProofEnd {
+    Passed {
+        tree: Oid,
+    },
+    /// A check is red on the tree of several candidates.
+    Red {
+        reason: String,
+    },
+    /// A candidate is in conflict with one before it, and not with the target.
+    Conflict {
+        task: TaskId,
+        files: Vec<String>,
+    },
+    /// It says nothing about its candidates.
+    Dropped {
+        reason: String,
+    },
+}
+
+/// A proof that should be begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    pub chain: Vec<TaskId>,
+    pub alone: bool,
+}
+
+/// How candidates are proven at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Many fail: each alone first.
+    Alone,
+    /// Few fail: so many together.
+    Together(usize),
+}
+
+impl Line {
+    /// Nobody has ever been in it.
+    pub fn is_new(&self) -> bool {
+        *self == Line::default()
+    }
+
+    /// The proofs that should be begun now, besides those under way. `line`: all candidates, in their order. An exclusive one
+    /// is proven when nobody else is.
+    pub fn wanted(
+        &self,
+        line: &[&TaskId],
+        is_exclusive: impl Fn(&TaskId) -> bool,
+        window: u32,
+        land: Land,
+    ) -> Vec<Proposal> {
+        let alone = |task: &TaskId| Proposal { chain: vec![task.clone()], alone: true };
+        let overdue = line.iter().find(|task| self.is_overdue(task));
+        if let Some(first) = overdue.or(line.first().filter(|first| is_exclusive(first))) {
+            return if self.proofs.is_empty() { vec![alone(first)] } else { Vec::new() };
+        }
+        let at_work = self.proofs.values().filter(|proof| !matches!(proof.stage, Stage::Passed(_))).count();
+        let free = (window as usize).saturating_sub(at_work);
+        if free == 0 {
+            return Vec::new();
+        }
+        let held: BTreeSet<&TaskId> = self.proofs.values().flat_map(|proof| &proof.chain).collect();
+        let open = line.iter().copied().filter(|task| !held.contains(task));
+        let open = open.take_while(|task| !is_exclusive(task));
+        let (single, rest): (Vec<&TaskId>, Vec<&TaskId>) = open.partition(|task| self.is_single(task));
+        let mut wanted: Vec<Proposal> = single.into_iter().map(alone).take(free).collect();
+        let free = free - wanted.len();
+        let chains = || self.proofs.values().filter(|proof| !proof.alone);
+        let is_short = self.took < SHORT;
+        if rest.is_empty() || free == 0 || is_short && chains().next().is_some() {
+            return wanted;
+        }
+        let at_once = if is_short { 1 } else { free };
+        let size = match land {
+            Land::Batch => {
+                self.rate.together(if is_short { 1 } else { window }).min(rest.len().div_ceil(at_once))
+            }
+            Land::Each => 1,
+        };
+        let deepest = chains().max_by_key(|proof| proof.chain.len());
+        let mut chain = deepest.map_or_else(|| self.landing.clone(), |proof| proof.chain.clone());
+        for group in rest.chunks(size).take(at_once) {
+            chain.extend(group.iter().map(|task| (*task).clone()));
+            wanted.push(Proposal { chain: chain.clone(), alone: false });
+        }
+        wanted
+    }
+
+    /// The proof that lands next: of all that have passed the longest, or the next one if each lands by itself.
+    pub fn landable(&self, land: Land) -> Option<(u64, &Proving)> {
+        let passed = |proof: &&Proving| matches!(proof.stage, Stage::Passed(_)) && !proof.outdated;
+        let fits = |proof: &&Proving| land == Land::Batch || proof.chain.len() == 1;
+        let all = self.proofs.iter().map(|(no, proof)| (*no, proof));
+        all.filter(|(_, proof)| passed(proof) && fits(proof)).max_by_key(|(_, proof)| proof.chain.len())
+    }
+
+    /// The proofs whose checks should be running.
+    pub fn under_way(&self) -> impl Iterator<Item = (u64, &Proving)> {
+        let all = self.proofs.iter().map(|(no, proof)| (*no, proof));
+        all.filter(|(_, proof)| proof.stage == Stage::UnderWay && !self.lands(proof))
+    }
+
+    /// Whether some of its chain is about to land: nothing is done by it meanwhile.
+    pub fn lands(&self, proof: &Proving) -> bool {
+        proof.chain.first().is_some_and(|first| self.is_landing(first))
+            && proof.chain.len() <= self.landing.len()
+    }
+
+    pub fn proof(&self, number: u64) -> Option<&Proving> {
+        self.proofs.get(&number)
+    }
+
+    /// The number of the proof that is begun next.
+    pub(super) fn next_number(&self) -> u64 {
+        self.begun + 1
+    }
+
+    pub fn policy(&self, window: u32) -> Policy {
+        if self.rate.is_high() { Policy::Alone } else { Policy::Together(self.rate.together(window)) }
+    }
+
+    /// How many of a hundred candidates have failed to land lately.
+    pub fn failing_percent(&self) -> u32 {
+        self.rate.per_thousand() / 10
+    }
+
+    pub fn is_set_aside(&self, task: &TaskId) -> bool {
+        self.alone.contains(task)
+    }
+
+    /// The shortest proof that has it in its chain.
+    pub fn proof_of(&self, task: &TaskId) -> Option<&Proving> {
+        let all = self.proofs.values().filter(|proof| proof.chain.contains(task));
+        all.min_by_key(|proof| proof.chain.len())
+    }
+
+    /// Whether the target is about to move to something with it.
+    pub fn is_landing(&self, task: &TaskId) -> bool {
+        self.landing.contains(task)
+    }
+
+    /// Whether a proof has it in its chain.
+    pub fn holds(&self, task: &TaskId) -> bool {
+        self.proofs.values().any(|proof| proof.chain.contains(task))
+    }
+
+    fn is_single(&self, task: &TaskId) -> bool {
+        self.alone.contains(task) || self.rate.is_high() && !self.screened.contains(task)
+    }
+
+    fn is_overdue(&self, task: &TaskId) -> bool {
+        self.set_aside.get(task).is_some_and(|times| *times >= MOST_PASSED_OVER)
+    }
+}
+
+/// How events change it.
+impl Line {
+    pub(super) fn begin(&mut self, number: u64, chain: &[TaskId], alone: bool, at: Timestamp) {
+        self.begun = self.begun.max(number);
+        let (stage, outdated) = (Stage::UnderWay, false);
+        self.proofs.insert(number, Proving { chain: chain.to_vec(), alone, since: at, stage, outdated });
+    }
+
+    pub(super) fn end(&mut self, number: u64, end: &ProofEnd, at: Timestamp) {
+        match end {
+            ProofEnd::Passed { tree } => self.pass(number, tree, at),
+            ProofEnd::Red { .. } => {
+                if let Some(proof) = self.proofs.get_mut(&number) {
+                    proof.stage = Stage::Red;
+                }
+            }
+            ProofEnd::Conflict { task, .. } => {
+                self.proofs.remove(&number);
+                self.put_aside(task.clone());
+            }
+            ProofEnd::Dropped { .. } => {
+                self.proofs.remove(&number);
+            }
+        }
+        self.blame();
+    }
+
+    fn pass(&mut self, number: u64, tree: &Oid, at: Timestamp) {
+        let Some(proof) = self.proofs.get_mut(&number) else { return };
+        proof.stage = Stage::Passed(tree.clone());
+        let took = at.since(proof.since);
+        self.took = if self.took.is_zero() { took } else { Span((self.took.0 * 3 + took.0) / 4) };
+        let Some(proof) = self.proofs.get(&number).filter(|proof| proof.alone) else { return };
+        // It is known to be good by itself. If others are proven on the same target, it lands with the next.
+        for task in proof.chain.clone() {
+            self.alone.remove(&task);
+            self.screened.insert(task);
+        }
+        let is_late = proof.outdated || self.proofs.values().any(|other| !other.alone);
+        if is_late {
+            self.proofs.remove(&number);
+        }
+    }
+
+    /// The landing of this chain is about to be made.
+    pub(super) fn prepare(&mut self, chain: &[TaskId], tree: &Oid, at: Timestamp) {
+        let of = |proof: &Proving| proof.stage == Stage::UnderWay && proof.chain == chain;
+        let number = self.proofs.iter().find(|(_, proof)| of(proof)).map(|(number, _)| *number);
+        if let Some(number) = number {
+            self.pass(number, tree, at);
+        }
+        self.landing = chain.to_vec();
+    }
+
+    /// A task has become part of the target.
+    pub(super) fn land(&mut self, task: &TaskId) {
+        for proof in self.proofs.values_mut() {
+            if proof.chain.first() == Some(task) {
+                proof.chain.remove(0);
+            } else {
+                proof.outdated = true;
+            }
+        }
+        // What still runs for one candidate alone tells whether that one is good by itself.
+        let tells = |proof: &Proving| proof.alone && proof.stage == Stage::UnderWay;
+        self.proofs.retain(|_, proof| !proof.chain.is_empty() && (!proof.outdated || tells(proof)));
+        self.let_go(task);
+        self.rate.count(false);
+        self.forget(task);
+    }
+
+    /// A task is no longer to land, or not as it is.
+    pub(super) fn leave(&mut self, task: &TaskId) {
+        self.proofs.retain(|_, proof| !proof.chain.contains(task));
+        self.let_go(task);
+        self.forget(task);
+    }
+
+    /// A candidate did not pass where it was to land.
+    pub(super) fn fail(&mut self) {
+        self.rate.count(true);
+    }
+
+    /// Somebody else has moved the target.
+    pub(super) fn move_target(&mut self) {
+        self.proofs.retain(|_, proof| proof.alone && proof.stage == Stage::UnderWay);
+        self.proofs.values_mut().for_each(|proof| proof.outdated = true);
+        self.landing.clear();
+    }
+
+    pub(super) fn knows(&self, task: &TaskId) -> bool {
+        self.holds(task)
+            || self.is_landing(task)
+            || self.alone.contains(task)
+            || self.screened.contains(task)
+            || self.set_aside.contains_key(task)
+    }
+
+    /// With the last of a chain its landing is over, however it ended.
+    fn let_go(&mut self, task: &TaskId) {
+        if self.landing.last() == Some(task) {
+            self.landing.clear();
+        }
+        self.landing.retain(|other| other != task);
+    }
+
+    fn forget(&mut self, task: &TaskId) {
+        self.alone.remove(task);
+        self.screened.remove(task);
+        self.set_aside.remove(task);
+        self.blame();
+    }
+
+    fn put_aside(&mut self, task: TaskId) {
+        self.proofs.retain(|_, proof| !proof.chain.contains(&task));
+        self.screened.remove(&task);
+        *self.set_aside.entry(task.clone()).or_default() += 1;
+        self.alone.insert(task);
+    }
+
+    /// The members of a red chain are to blame that no shorter chain has, once none of these is open.
+    fn blame(&mut self) {
+        let is_shorter = |proof: &Proving, other: &Proving| {
+            !other.alone && other.chain.len() < proof.chain.len() && proof.chain.starts_with(&other.chain)
+        };
+        let settled = |line: &Line| {
+            let all = || line.proofs.values();
+            let is_settled =
+                |proof: &&Proving| proof.stage == Stage::Red && !all().any(|other| is_shorter(proof, other));
+            all().find(is_settled).map(|proof| proof.chain.clone())
+        };
+        while let Some(chain) = settled(self) {
+            chain.into_iter().for_each(|task| self.put_aside(task));
+        }
+    }
+}
+
+/// How many candidates fail to land. Each one counts a little less with every one after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Rate {
+    /// In parts of [`Rate::ONE`].
+    tried: u32,
+    failed: u32,
+}
+
+impl Default for Rate {
+    /// One of twenty, until more is known.
+    fn default() -> Rate {
+        Rate { tried: 20 * Rate::ONE, failed: Rate::ONE }
+    }
+}
+
+impl Rate {
+    const ONE: u32 = 1 << 10;
+    /// About so many are remembered.
+    const MEMORY: u32 = 64;
+    /// From so many of a thousand on, each is proven alone first.
+    const HIGH: u32 = 70;
+
+    fn count(&mut self, failed: bool) {
+        let fade = |number: u32| number - number / Rate::MEMORY;
+        self.tried = fade(self.tried) + Rate::ONE;
+        self.failed = fade(self.failed) + if failed { Rate::ONE } else { 0 };
+    }
+
+    fn per_thousand(self) -> u32 {
+        u32::try_from(u64::from(self.failed) * 1000 / u64::from(self.tried.max(1))).unwrap_or(u32::MAX)
+    }
+
+    fn is_high(self) -> bool {
+        self.per_thousand() >= Rate::HIGH
+    }
+
+    /// How many to prove together: about two thirds as many as pass in a row in every second case, divided between the
+    /// proofs that run at once.
+    fn together(self, window: u32) -> usize {
+        let most = 900 / (self.per_thousand().max(5) * window.max(1));
+        (most as usize).clamp(1, MOST_TOGETHER)
+    }
+}
+
+#[cfg(test)]
+#[path = "line_tests.rs"]
+mod tests;

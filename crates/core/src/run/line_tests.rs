@@ -1,0 +1,276 @@
+use super::*;
+
+fn id(name: &str) -> TaskId {
+    TaskId::new(name).expect("a valid id")
+}
+
+fn ids(names: &str) -> Vec<TaskId> {
+    names.split_whitespace().map(id).collect()
+}
+
+fn tree(no: u32) -> Oid {
+    Oid::new(&format!("{no:040x}")).expect("forty digits")
+}
+
+/// A line whose checks take long enough for proofs beside each other, and the time.
+struct Bench {
+    line: Line,
+    now: Timestamp,
+    window: u32,
+    land: Land,
+}
+
+impl Bench {
+    fn new(window: u32) -> Bench {
+        let line = Line { took: Span::minutes(2), ..Line::default() };
+        Bench { line, now: Timestamp(0), window, land: Land::Batch }
+    }
+
+    /// Begin what the line wants for these candidates, and tell it: `1:a 2:a,b`.
+    fn begin(&mut self, queue: &str) -> String {
+        self.begin_with(queue, "")
+    }
+
+    fn begin_with(&mut self, queue: &str, exclusive: &str) -> String {
+        let (queue, exclusive) = (ids(queue), ids(exclusive));
+        let queue: Vec<&TaskId> = queue.iter().collect();
+        let wanted = self.line.wanted(&queue, |task| exclusive.contains(task), self.window, self.land);
+        let mut told = Vec::new();
+        for Proposal { chain, alone } in wanted {
+            let number = self.line.next_number();
+            let names: Vec<&str> = chain.iter().map(TaskId::as_str).collect();
+            told.push(format!("{number}{}{}", if alone { "!" } else { ":" }, names.join(",")));
+            self.line.begin(number, &chain, alone, self.now);
+        }
+        told.join(" ")
+    }
+
+    fn end(&mut self, number: u64, end: &ProofEnd) {
+        self.now = self.now.plus(Span::minutes(2));
+        self.line.end(number, end, self.now);
+    }
+
+    fn pass(&mut self, number: u64) {
+        self.end(number, &ProofEnd::Passed { tree: tree(1) });
+    }
+
+    fn red(&mut self, number: u64) {
+        self.end(number, &ProofEnd::Red { reason: "red".to_owned() });
+    }
+
+    /// Land what lands next, and say what that was.
+    fn land(&mut self) -> String {
+        let Some((_, proof)) = self.line.landable(self.land) else { return String::new() };
+        let chain = proof.chain.clone();
+        self.line.prepare(&chain, &tree(1), self.now);
+        chain.iter().for_each(|task| self.line.land(task));
+        chain.iter().map(TaskId::as_str).collect::<Vec<_>>().join(",")
+    }
+
+    fn fail(&mut self, task: &str) {
+        self.line.fail();
+        self.line.leave(&id(task));
+    }
+}
+
+#[test]
+fn the_longest_chain_that_passes_lands_and_those_behind_it_stay_true() {
+    let mut bench = Bench::new(3);
+    assert_eq!(bench.begin("a b c"), "1:a 2:a,b 3:a,b,c");
+    bench.pass(2);
+    assert_eq!(bench.land(), "a,b");
+    assert_eq!(bench.line.proof(1), None, "what it was to prove has landed");
+    assert_eq!(bench.line.proof(3).map(|proof| proof.chain.clone()), Some(ids("c")));
+    // Whoever comes meanwhile goes on from there.
+    assert_eq!(bench.begin("c d e"), "4:c,d 5:c,d,e");
+    bench.pass(3);
+    assert_eq!(bench.land(), "c");
+    bench.pass(5);
+    assert_eq!(bench.land(), "d,e");
+    assert!(bench.line.proofs.is_empty());
+}
+
+#[test]
+fn a_group_is_as_large_as_the_backlog_and_the_rate_of_failures_allow() {
+    let mut bench = Bench::new(2);
+    assert_eq!(bench.begin("a b c d e f"), "1:a,b,c 2:a,b,c,d,e,f");
+    // One of twenty fails as far as is known: nine may be proven together by each of two.
+    let names: Vec<String> = (0..40).map(|no| format!("t{no}")).collect();
+    let mut bench = Bench::new(2);
+    bench.begin(&names.join(" "));
+    let lengths: Vec<usize> = bench.line.proofs.values().map(|proof| proof.chain.len()).collect();
+    assert_eq!(lengths, [9, 18]);
+}
+
+#[test]
+fn short_checks_prove_all_that_wait_at_once() {
+    let mut bench = Bench::new(4);
+    bench.line.took = Span(50);
+    assert_eq!(bench.begin("a b c"), "1:a,b,c");
+    assert_eq!(bench.begin("a b c d e"), "", "those who come meanwhile are proven together next");
+    bench.line.end(1, &ProofEnd::Passed { tree: tree(1) }, bench.now);
+    bench.land();
+    assert_eq!(bench.begin("d e f"), "2:d,e,f");
+}
+
+#[test]
+fn each_member_of_a_red_group_is_proven_alone_and_the_good_ones_land() {
+    let mut bench = Bench::new(1);
+    assert_eq!(bench.begin("a b c"), "1:a,b,c");
+    bench.red(1);
+    assert_eq!(bench.begin("a b c"), "2!a");
+    bench.fail("a");
+    assert_eq!(bench.begin("b c"), "3!b");
+    bench.pass(3);
+    assert_eq!(bench.land(), "b");
+    assert_eq!(bench.begin("c d"), "4!c");
+}
+
+#[test]
+fn those_are_to_blame_that_no_shorter_chain_has() {
+    let mut bench = Bench::new(2);
+    assert_eq!(bench.begin("a b c d"), "1:a,b 2:a,b,c,d");
+    bench.red(2);
+    assert_eq!(bench.begin("a b c d"), "", "the shorter one is not over");
+    bench.pass(1);
+    assert_eq!(bench.land(), "a,b");
+    assert_eq!(bench.begin("c d e"), "3!c 4!d");
+    // Side by side on one tip: the first that lands leaves the other to be proven again, together with the rest.
+    bench.pass(3);
+    assert_eq!(bench.land(), "c");
+    bench.pass(4);
+    assert_eq!(bench.land(), "");
+    assert_eq!(bench.begin("d e"), "5:d 6:d,e");
+}
+
+#[test]
+fn a_conflict_within_a_chain_sets_one_candidate_aside() {
+    let mut bench = Bench::new(2);
+    assert_eq!(bench.begin("a b"), "1:a 2:a,b");
+    bench.end(2, &ProofEnd::Conflict { task: id("b"), files: Vec::new() });
+    assert!(bench.line.is_set_aside(&id("b")));
+    assert_eq!(bench.begin("a b c"), "3!b");
+    bench.pass(1);
+    assert_eq!(bench.land(), "a");
+    assert!(bench.line.proof(3).is_some_and(|proof| proof.outdated));
+}
+
+#[test]
+fn nobody_is_passed_over_more_than_twice() {
+    let conflict = ProofEnd::Conflict { task: id("b"), files: Vec::new() };
+    let mut bench = Bench::new(2);
+    assert_eq!(bench.begin("a b"), "1:a 2:a,b");
+    bench.end(2, &conflict);
+    assert_eq!(bench.begin("a b"), "3!b");
+    bench.pass(3);
+    bench.pass(1);
+    assert_eq!(bench.land(), "a", "the chain was there first, so the other is proven again");
+    assert_eq!(bench.begin("c b"), "4:c 5:c,b");
+    bench.end(5, &conflict);
+    assert_eq!(bench.begin("c b d e"), "", "it goes first now: nothing is begun before it");
+    bench.pass(4);
+    assert_eq!(bench.land(), "c");
+    assert_eq!(bench.begin("b d e"), "6!b", "and nothing beside it");
+    assert_eq!(bench.begin("b d e"), "");
+}
+
+#[test]
+fn one_that_agents_judge_is_proven_when_nobody_else_is() {
+    let mut bench = Bench::new(3);
+    assert_eq!(bench.begin_with("a x b", "x"), "1:a");
+    bench.pass(1);
+    assert_eq!(bench.land(), "a");
+    assert_eq!(bench.begin_with("x b", "x"), "2!x");
+    assert_eq!(bench.begin_with("x b", "x"), "");
+    bench.pass(2);
+    assert_eq!(bench.land(), "x");
+    assert_eq!(bench.begin_with("b", "x"), "3:b");
+}
+
+#[test]
+fn where_many_fail_each_is_first_proven_alone() {
+    let mut bench = Bench::new(2);
+    for _ in 0..4 {
+        bench.line.fail();
+    }
+    assert_eq!(bench.line.policy(2), Policy::Alone);
+    assert_eq!(bench.begin("a b c"), "1!a 2!b");
+    bench.pass(2);
+    assert_eq!(bench.land(), "b");
+    assert_eq!(bench.begin("a c"), "3!c");
+    bench.pass(1);
+    // The target moved since: it is known to be good, and is proven again with the next.
+    assert_eq!(bench.land(), "");
+    assert_eq!(bench.begin("a c"), "4:a");
+}
+
+#[test]
+fn one_that_has_passed_alone_while_another_landed_is_proven_again_with_the_next() {
+    let mut bench = Bench::new(2);
+    assert_eq!(bench.begin("a b"), "1:a 2:a,b");
+    bench.red(2);
+    bench.line.leave(&id("a"));
+    bench.line.put_aside(id("b"));
+    bench.line.put_aside(id("c"));
+    assert_eq!(bench.begin("b c"), "3!b 4!c");
+    bench.line.prepare(&ids("b"), &tree(1), bench.now);
+    bench.pass(4);
+    bench.line.land(&id("b"));
+    assert_eq!(bench.land(), "", "the target has moved");
+    assert_eq!(bench.begin("c d"), "5:c 6:c,d");
+}
+
+#[test]
+fn one_by_one_every_candidate_is_proven() {
+    let mut bench = Bench { land: Land::Each, ..Bench::new(3) };
+    assert_eq!(bench.begin("a b c d"), "1:a 2:a,b 3:a,b,c");
+    bench.pass(3);
+    assert_eq!(bench.land(), "", "those before it are not proven");
+    bench.pass(1);
+    assert_eq!(bench.land(), "a");
+    assert_eq!(bench.land(), "");
+    bench.pass(2);
+    assert_eq!((bench.land(), bench.land()), ("b".to_owned(), "c".to_owned()));
+}
+
+#[test]
+fn whoever_comes_while_another_lands_is_built_on_it() {
+    let mut bench = Bench::new(2);
+    assert_eq!(bench.begin_with("x", "x"), "1!x");
+    bench.line.prepare(&ids("x"), &tree(1), bench.now);
+    assert_eq!(bench.begin("a b"), "2:x,a 3:x,a,b");
+    bench.line.land(&id("x"));
+    assert_eq!(bench.line.proof(3).map(|proof| proof.chain.clone()), Some(ids("a b")));
+}
+
+#[test]
+fn who_moves_the_target_ends_all_proofs() {
+    let mut bench = Bench::new(2);
+    assert_eq!(bench.begin("a b"), "1:a 2:a,b");
+    bench.pass(1);
+    bench.line.move_target();
+    assert_eq!((bench.land(), bench.begin("a b")), (String::new(), "3:a 4:a,b".to_owned()));
+}
+
+#[test]
+fn a_task_that_leaves_takes_along_what_was_built_on_it() {
+    let mut bench = Bench::new(3);
+    assert_eq!(bench.begin("a b c"), "1:a 2:a,b 3:a,b,c");
+    bench.line.leave(&id("b"));
+    assert_eq!(bench.begin("a c"), "4:a,c");
+    assert!(!bench.line.knows(&id("b")));
+}
+
+#[test]
+fn nothing_is_begun_beside_what_is_about_to_land() {
+    let mut bench = Bench::new(3);
+    assert_eq!(bench.begin("a b c"), "1:a 2:a,b 3:a,b,c");
+    bench.line.prepare(&ids("a b"), &tree(1), bench.now);
+    let under_way: Vec<u64> = bench.line.under_way().map(|(number, _)| number).collect();
+    assert_eq!(under_way, [3], "what is about to land need not be proven");
+    assert!(bench.line.is_landing(&id("a")) && bench.line.is_landing(&id("b")));
+    assert_eq!(bench.begin("c d"), "4:a,b,c,d", "who comes later is built on it");
+    // The target was moved away under it.
+    bench.line.leave(&id("b"));
+    assert!(!bench.line.is_landing(&id("a")));
+}

@@ -1,0 +1,85 @@
+//! What is kept in the journal and changes no task.
+
+use serde::{Deserialize, Serialize};
+
+use super::imported::ImportedError;
+use super::report::Report;
+use super::usage::ByModel;
+use crate::plan::{Oid, TaskId};
+use crate::time::{Span, Timestamp};
+
+/// Something to be kept that changes no task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "note", rename_all = "snake_case")]
+pub enum Note {
+    /// What everybody who works on this run has to heed.
+    Guardrail { text: String },
+    /// A guardrail with this text holds no more.
+    GuardrailRemoved { text: String },
+    /// An entry for those who read later, about one task or the whole run.
+    Entry {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        text: String,
+        /// The next agent of the task is told of it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        for_next: bool,
+    },
+    /// Something about a task that does not say whether it is done.
+    Told { task: TaskId, report: Box<Report> },
+    /// Errors of a task as somebody wrote them into a state file, with what they are, where and when.
+    Errors { task: TaskId, errors: Vec<ImportedError> },
+    /// Fields of a state file that are nobody's business here: an object laid over those that were carried before,
+    /// and with them over what is written. A null takes a field away.
+    Carried { file: String, fields: serde_json::Value },
+    /// An edit of a state file, made in a copy that showed the journal up to `shown`, was taken in.
+    Heard { file: String, shown: u64, edit: String },
+    /// When whoever was at it before this journal says that the work began.
+    Began { began: Timestamp },
+    /// The plan's files could not be read while the run went on: it goes on with what it had.
+    PlanUnreadable { reason: String },
+    /// An edit of a state file that the rules do not allow.
+    EditRefused {
+        file: String,
+        edit: String,
+        reason: String,
+        /// The task of the run that it is about, if it is about one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+    },
+    /// What a run of an agent has used, by model, where its client tells.
+    Spent {
+        task: TaskId,
+        fence: u64,
+        agent: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<ByModel>,
+        /// What it used beyond that, as an estimate: it was cut off before it could report it.
+        #[serde(default, skip_serializing_if = "ByModel::is_empty")]
+        estimate: ByModel,
+        /// How long it worked, where nothing else tells: agents that judge or advise have no end of their own.
+        #[serde(default, skip_serializing_if = "Span::is_zero")]
+        took: Span,
+        /// Its job, where that may be found again: it is booked once.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        job: String,
+    },
+}
+
+/// How a run's results were folded into the project's own description.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContextUpdate {
+    /// Where it is; `None` if there is none.
+    pub path: Option<String>,
+    pub features: Vec<String>,
+    pub endpoints: Vec<String>,
+    pub models: Vec<String>,
+    /// The commit that changed it. Without one nothing was changed, for this reason.
+    pub commit: Option<Oid>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub skipped: String,
+    /// What was read there although it is not right.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}

@@ -1,0 +1,44 @@
+//! What candidates for landing wait for, and why they are proven as they are.
+
+use crate::plan::TaskId;
+use crate::run::Run;
+use crate::run::line::{Policy, Stage};
+
+/// How far a verified task is in the landing line; nothing if it waits for its turn.
+pub fn in_line(run: &Run, task: &TaskId) -> Option<String> {
+    let line = &run.line;
+    if line.is_landing(task) {
+        return Some("lands now".to_owned());
+    }
+    let Some(proof) = line.proof_of(task) else {
+        let why = "is checked alone next: together with others it was red, or in conflict";
+        return line.is_set_aside(task).then(|| why.to_owned());
+    };
+    let others: Vec<TaskId> = proof.chain.iter().filter(|other| *other != task).cloned().collect();
+    let with = if others.is_empty() { String::new() } else { format!(", together with {}", some(&others)) };
+    Some(match proof.stage {
+        Stage::UnderWay => format!("is being checked where it is to land{with}"),
+        Stage::Passed(_) => format!("has passed where it is to land{with}, and lands next"),
+        Stage::Red => format!("is red where it is to land{with}; a shorter chain tells who is to blame"),
+    })
+}
+
+/// How candidates are proven at the moment, and why.
+pub fn policy(run: &Run) -> String {
+    let failing = format!("{} of 100 candidates failed to land lately", run.line.failing_percent());
+    match run.line.policy(run.session.landing_parallel) {
+        Policy::Alone => format!("each candidate is checked alone first: {failing}"),
+        Policy::Together(1) => format!("candidates are checked one by one: {failing}"),
+        Policy::Together(most) => format!("up to {most} candidates are checked together: {failing}"),
+    }
+}
+
+/// Some tasks: the first by their names.
+pub(super) fn some(tasks: &[TaskId]) -> String {
+    const NAMED: usize = 3;
+    let names: Vec<&str> = tasks.iter().take(NAMED).map(TaskId::as_str).collect();
+    match tasks.len().saturating_sub(NAMED) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}

@@ -1,0 +1,212 @@
+//! What it does to the simulated world to prove a chain of candidates and to move the target.
+
+use piton_core::plan::{Check, Digest, TaskId, TaskSpec};
+use piton_core::run::line::{ProofEnd, Stage};
+use piton_core::run::{Action, Carried, CheckResult, Class, Command, Intent, Task, Verdict};
+
+use super::Sabotage;
+use super::driver::Sim;
+use super::git::{CommitNo, commit_no, oid};
+use super::scenario::index;
+
+/// A chain as it is merged.
+struct Merged {
+    tip: CommitNo,
+    /// Those that are not in the target yet, and the commit of each.
+    members: Vec<(Task, CommitNo)>,
+}
+
+impl Sim {
+    /// Merge a chain into the tip, and run what has to pass there.
+    pub(super) fn prove(&mut self, action: &Action, number: u64) -> Vec<Command> {
+        let Some(proof) = self.run().line.proof(number).cloned() else { return Vec::new() };
+        let members: Vec<Task> = proof.chain.iter().filter_map(|id| self.task(id)).collect();
+        let Some(last) = members.last() else { return Vec::new() };
+        if self.git.dirty && self.rng.chance(50) {
+            let reason = "your checkout has changes".to_owned();
+            return vec![Command::LandingWaits { task: last.id.clone(), fence: last.fence, reason }];
+        }
+        let Merged { tip, members: merging } = match self.merge_chain(action, number, &members) {
+            Ok(merged) => merged,
+            Err(commands) => return commands,
+        };
+        let Some(&(_, top)) = merging.last() else { return Vec::new() };
+        let merged = self.git.tree(top).clone();
+        let mut tree = self.git.tree_oid(&merged);
+        if self.sabotage == Some(Sabotage::ProveTheWrongTree) {
+            tree = last.progress.tree.clone().unwrap_or(tree);
+        }
+        if let (Action::Land { .. }, Stage::Passed(passed)) = (action, &proof.stage)
+            && *passed != tree
+        {
+            self.coverage.saw("what was proven is not what would land");
+            return vec![ended(number, ProofEnd::Dropped { reason: "the target has moved".to_owned() })];
+        }
+        let untouched = match members.as_slice() {
+            [task] => self.untouched_by(task, &merged),
+            _ => Vec::new(),
+        };
+        let mut wanted = self.unproven(&members, self.landing_judges(&members, &untouched), &tree);
+        if self.flakes(self.scenario.weather.sloppy, "engine left out a check") {
+            // The rules have to notice: they ask for each check by name.
+            wanted.retain(|_| self.rng.chance(50));
+        }
+        let lies = self.sabotage == Some(Sabotage::LieAboutMergedChecks);
+        let blind = lies || self.sabotage == Some(Sabotage::SkipMergedChecks);
+        let proven = self.git.find_tree(&tree).cloned().unwrap_or_else(|| merged.clone());
+        let results: Vec<CheckResult> =
+            wanted.iter().map(|check| self.run_check(last, check, &proven, blind)).collect();
+        if lies {
+            let tree = self.git.tree_no(merged.clone());
+            self.observed.extend(wanted.into_iter().map(|check| (tree, check)));
+        }
+        if let [task] = members.as_slice()
+            && let Some(cut) = self.no_verdict(task, &results)
+        {
+            return vec![cut];
+        }
+        if results.iter().any(|result| result.verdict != Verdict::Pass) {
+            return self.red_together(number, &members, tip);
+        }
+        let intent = Intent { old: oid(tip), candidate: oid(top) };
+        let carried = |(task, commit): &(Task, CommitNo)| {
+            let (task, fence) = (task.id.clone(), task.fence);
+            Carried { task, fence, commit: oid(*commit) }
+        };
+        let before: Vec<Carried> = merging[..merging.len() - 1].iter().map(carried).collect();
+        if !before.is_empty() {
+            self.coverage.saw("proven together");
+        }
+        let (task, fence) = (last.id.clone(), last.fence);
+        let passed = ProofEnd::Passed { tree: tree.clone() };
+        let told = results.clone();
+        vec![
+            Command::PrepareLanding { task, fence, tree, intent, before, results, untouched },
+            Command::ProofEnded { proof: number, end: passed, results: told },
+        ]
+    }
+
+    /// The merge commits of a chain, or what became clear on the way.
+    fn merge_chain(
+        &mut self,
+        action: &Action,
+        number: u64,
+        members: &[Task],
+    ) -> Result<Merged, Vec<Command>> {
+        let tip = self.git.target;
+        let looks = self.sabotage != Some(Sabotage::LandBlindly);
+        let (mut at, mut merging) = (tip, Vec::new());
+        for task in members {
+            let verified = task.progress.commit.as_ref().and_then(commit_no).ok_or_else(Vec::new)?;
+            let base = task.progress.base.as_ref().and_then(commit_no).unwrap_or(0);
+            if looks && self.git.is_ancestor(verified, tip) {
+                let reason = "its commit is in the target".to_owned();
+                let nothing = self.git.tree(verified) == self.git.tree(base);
+                if nothing && task.may_stay_as_it_is() && members.len() == 1 {
+                    return Err(self.nothing_to_land(task));
+                }
+                if members.last().is_some_and(|last| last.id != task.id) {
+                    continue;
+                }
+                return Err(vec![Command::LandingFound {
+                    task: task.id.clone(),
+                    commit: oid(verified),
+                    reason,
+                }]);
+            }
+            let aside =
+                || vec![ended(number, ProofEnd::Conflict { task: task.id.clone(), files: Vec::new() })];
+            if !self.git.is_ancestor(base, tip) {
+                // Merging would bring back what a person took away.
+                return Err(match members.len() {
+                    1 => vec![self.try_failed(action, Class::Defect, "the target was rewound")],
+                    _ => aside(),
+                });
+            }
+            let (merged, conflicts) = self.git.merge(verified, at);
+            if !conflicts.is_empty() {
+                let with_target = at == tip || !self.git.merge(verified, tip).1.is_empty();
+                self.coverage.saw(if with_target { "conflict in the text" } else { "conflict in a chain" });
+                return Err(if with_target { failed(task, tip, "conflict") } else { aside() });
+            }
+            let content = self.scenario.spec(&task.id).map(TaskSpec::content);
+            at = self.git.commit_landing(merged, &[at, verified], index(&task.id), content);
+            merging.push((task.clone(), at));
+        }
+        Ok(Merged { tip, members: merging })
+    }
+
+    fn red_together(&mut self, number: u64, members: &[Task], tip: CommitNo) -> Vec<Command> {
+        let [task] = members else {
+            self.coverage.saw("red in company");
+            return vec![ended(number, ProofEnd::Red { reason: "red".to_owned() })];
+        };
+        self.coverage.saw("red together");
+        let verified = task.progress.commit.as_ref().and_then(commit_no);
+        if verified.is_some_and(|verified| self.git.is_ancestor(tip, verified)) {
+            self.coverage.saw("red together, already brought up");
+        }
+        failed(task, tip, "red together")
+    }
+
+    /// Who has a say in what these tasks land: told here once more, apart from the rules.
+    fn landing_judges(&self, members: &[Task], untouched: &[TaskId]) -> Vec<Digest> {
+        let of = |id: &TaskId| {
+            let checks = self.scenario.spec(id).map(|spec| spec.checks.as_slice()).unwrap_or_default();
+            let carried = untouched.contains(id);
+            let asked = checks.iter().filter(move |check| !carried || check.reviewer().is_none());
+            asked.map(Check::digest).collect::<Vec<Digest>>()
+        };
+        let mut judges: Vec<Digest> = members.iter().flat_map(|task| of(&task.id)).collect();
+        for task in members {
+            for other in self.state.landed_since(task.progress.landed_at_base) {
+                judges.extend(of(other));
+            }
+        }
+        judges.extend(self.run().settings.landing_checks.iter().map(Check::digest));
+        judges
+    }
+
+    pub(super) fn move_target(&mut self, action: &Action, task: &Task) -> Vec<Command> {
+        let (id, fence) = (task.id.clone(), task.fence);
+        let Some(Intent { old, candidate }) = task.progress.intent.clone() else { return Vec::new() };
+        let (Some(from), Some(to)) = (commit_no(&old), commit_no(&candidate)) else { return Vec::new() };
+        let landed = vec![Command::Landed { task: id.clone(), fence, commit: candidate.clone() }];
+        let blind = self.sabotage == Some(Sabotage::LandBlindly);
+        if !blind && self.git.is_ancestor(to, self.git.target) {
+            self.coverage.saw("move found done");
+            return landed;
+        }
+        if self.git.target == from {
+            if self.git.dirty {
+                let reason = "your checkout has changes".to_owned();
+                return vec![Command::LandingWaits { task: id, fence, reason }];
+            }
+            if self.sabotage != Some(Sabotage::LandWithoutMoving) {
+                self.git.target = to;
+            }
+            return landed;
+        }
+        if self.git.is_ancestor(from, self.git.target) {
+            self.coverage.saw("target moved by a person");
+            return vec![Command::LandingReturned {
+                task: id,
+                fence,
+                candidate,
+                reason: "it moved".to_owned(),
+            }];
+        }
+        self.coverage.saw("target rewound");
+        vec![self.try_failed(action, Class::Defect, "the target was rewound")]
+    }
+}
+
+fn ended(proof: u64, end: ProofEnd) -> Command {
+    Command::ProofEnded { proof, end, results: Vec::new() }
+}
+
+fn failed(task: &Task, tip: CommitNo, reason: &str) -> Vec<Command> {
+    let (id, fence, tip) = (task.id.clone(), task.fence, oid(tip));
+    let (reason, feedback, pointers) = (reason.to_owned(), "mend it".to_owned(), Box::default());
+    vec![Command::LandingFailed { task: id, fence, tip, reason, feedback, pointers }]
+}
