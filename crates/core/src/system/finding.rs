@@ -15,6 +15,13 @@ pub trait Disk {
     /// The content of a file. `None`: it does not exist, is too large, or may not be read.
     fn read(&self, path: &str) -> Option<Vec<u8>>;
 
+    /// Whether a file that can be read has this in it.
+    fn holds(&self, path: &str, text: &str) -> bool {
+        self.read(path)
+            .and_then(|bytes| String::from_utf8(bytes).ok())
+            .is_some_and(|whole| whole.contains(text))
+    }
+
     /// The path without links. `None`: it does not exist.
     fn real(&self, path: &str) -> Option<String>;
 }

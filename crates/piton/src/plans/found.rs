@@ -82,6 +82,12 @@ fn refused(path: &Utf8Path, errors: usize, picture: Option<String>) -> Failure {
 /// One of them. A link is followed in the plan and in the project around it, and not out of them: the author of the plan
 /// could otherwise have any file read, and worked on.
 pub(super) fn file_of(file: &Utf8Path, plan: &Utf8Path) -> Outcome<Vec<u8>> {
+    checked(file, plan)?;
+    std::fs::read(file).map_err(Failure::io(format!("cannot read {file}")))
+}
+
+/// Refuse a file that is not to be read.
+pub(super) fn checked(file: &Utf8Path, plan: &Utf8Path) -> Outcome {
     stays_inside(file, plan)?;
     let size = file.metadata().map(|data| data.len()).map_err(Failure::io(format!("cannot read {file}")))?;
     if size > LARGEST {
@@ -92,7 +98,7 @@ pub(super) fn file_of(file: &Utf8Path, plan: &Utf8Path) -> Outcome<Vec<u8>> {
             LARGEST >> 20
         )));
     }
-    std::fs::read(file).map_err(Failure::io(format!("cannot read {file}")))
+    Ok(())
 }
 
 /// Refuse a file that a plan, or a master list, in this folder reaches by a link that leads out of the project.

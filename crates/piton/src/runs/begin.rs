@@ -19,7 +19,7 @@ use piton_engine::{clock, disk, files};
 use crate::args::Which;
 use crate::failure::{Failure, Outcome};
 use crate::paths::{self, typed};
-use crate::plans::{self, Aside, FoundPlan, How};
+use crate::plans::{self, Aside, FoundPlan, How, Stamp};
 use crate::runs::flags::RunArgs;
 use crate::runs::found::FoundRun;
 use crate::runs::takeover::{self, Place, TakeOver};
@@ -268,10 +268,18 @@ pub(crate) fn asked_since(project: &Project, journal: &mut Journal, run: &RunId)
     let tests = detected::checks_found(facts.settings.form.system(), journal, run)?.unwrap_or_default();
     let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
     let system = facts.settings.form.system();
+    let stamp = Stamp::of(Utf8Path::new(&facts.plan), system);
+    if stamp.as_ref().and_then(|stamp| stamp.hash(project)).is_some_and(|hash| hash == facts.plan_hash) {
+        return Ok(Vec::new());
+    }
     let Ok((found, _)) = plans::read(Utf8Path::new(&facts.plan), system, how) else {
         return Ok(Vec::new());
     };
-    if found.plan.hash() == facts.plan_hash {
+    let hash = found.plan.hash();
+    if let Some(stamp) = stamp {
+        stamp.keep(project, &found, &hash);
+    }
+    if hash == facts.plan_hash {
         return Ok(Vec::new());
     }
     let state = journal.load(run)?;
@@ -415,7 +423,8 @@ pub(crate) fn create_for_ledger(
     let new = NewRun {
         run: run.clone(),
         plan_path: found.path.to_string(),
-        plan: found.plan.clone(),
+        // One copy of a large plan is enough.
+        plan: Plan { tasks: std::mem::take(&mut found.plan.tasks), ..found.plan.clone() },
         base,
         worktree_dir: target.as_ref().map(|_| project.worktree_dir().into_string()),
         target,

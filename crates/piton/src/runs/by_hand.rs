@@ -1,12 +1,13 @@
 //! The run for work by hand.
 
+use camino::Utf8Path;
 use piton_core::plan::TaskId;
 use piton_engine::journal::Journal;
 
 use crate::args::{Loudness, Which};
 use crate::failure::Outcome;
-use crate::plans::{self, How};
-use crate::runs::find::{beginning, run_to_change};
+use crate::plans::{self, How, Stamp};
+use crate::runs::find::{self, beginning, run_to_change};
 use crate::runs::flags::RunArgs;
 use crate::runs::found::FoundRun;
 use crate::runs::{attempt, begin, in_place, known, same_plan};
@@ -16,6 +17,11 @@ use crate::runs::{attempt, begin, in_place, known, same_plan};
 pub(crate) fn run_for_ledger(which: &Which, task: Option<&TaskId>) -> Outcome<FoundRun> {
     attempt::outside_of_attempts()?;
     let Some(given) = &which.plan else { return run_to_change(which, task) };
+    let (path, system) = plans::place(given, None)?;
+    let stamp = Stamp::of(&path, system);
+    if let Some(found) = stamp.as_ref().map(|stamp| known_run(&path, stamp, which)).transpose()?.flatten() {
+        return Ok(found);
+    }
     let how = How { project: which.project_path.as_deref(), ..How::default() };
     let mut found = plans::plan(given, how)?;
     let flags = RunArgs {
@@ -25,6 +31,9 @@ pub(crate) fn run_for_ledger(which: &Which, task: Option<&TaskId>) -> Outcome<Fo
     let project = begin::project_of(&flags, &found)?;
     let mut journal = Journal::open(&project.home)?;
     if let Some(run) = known::run_of_plan(&journal, &found.path)? {
+        if let Some(stamp) = stamp {
+            stamp.keep(&project, &found, &found.plan.hash());
+        }
         return Ok(FoundRun { project, journal, run });
     }
     let _beginning = beginning(&project)?;
@@ -37,7 +46,23 @@ pub(crate) fn run_for_ledger(which: &Which, task: Option<&TaskId>) -> Outcome<Fo
         return Ok(FoundRun { project, journal, run });
     }
     let run = begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;
+    if let (Some(stamp), Some(facts)) = (stamp, journal.facts(&run)?) {
+        stamp.keep(&project, &found, &facts.plan_hash);
+    }
     let mut found = FoundRun { project, journal, run };
     found.settle_file()?;
     Ok(found)
+}
+
+/// The run of a plan whose file was read before and has not changed since: nothing in it can be new.
+fn known_run(plan: &Utf8Path, stamp: &Stamp, which: &Which) -> Outcome<Option<FoundRun>> {
+    // What goes wrong here goes wrong again for those who read the plan, and is reported by them.
+    let project = find::of_plan(plan, which.project_path.as_deref()).ok();
+    let Some(project) = project.filter(|project| stamp.hash(project).is_some()) else { return Ok(None) };
+    if !Journal::exists(&project.home) {
+        return Ok(None);
+    }
+    let journal = Journal::open(&project.home)?;
+    let run = known::run_of_plan(&journal, plan)?;
+    Ok(run.map(|run| FoundRun { project, journal, run }))
 }

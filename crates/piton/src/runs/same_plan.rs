@@ -33,7 +33,7 @@ pub(crate) fn look(
     journal: &Journal,
     onto: Option<String>,
 ) -> Outcome<SamePlan> {
-    let hash = found.plan.hash();
+    let mut hash = None;
     let repo = project.repo()?;
     // Looks only: a branch that is to be made has no run yet.
     let asked = onto.or_else(|| found.read.branch());
@@ -43,11 +43,13 @@ pub(crate) fn look(
     let mut same = SamePlan { target, ..SamePlan::default() };
     let mut plans = BTreeSet::new();
     for run in journal.runs()?.into_iter().filter(|run| plans.insert(run.plan.clone())) {
-        let Some(facts) =
-            journal.facts(&run.id)?.filter(|facts| facts.plan_hash == hash && facts.name == found.plan.name)
-        else {
+        let Some(facts) = journal.facts(&run.id)?.filter(|facts| facts.name == found.plan.name) else {
             continue;
         };
+        // A large plan takes its time to be hashed.
+        if facts.plan_hash != *hash.get_or_insert_with(|| found.plan.hash()) {
+            continue;
+        }
         let its = Utf8PathBuf::from(&run.plan);
         // The project was moved, or the plan: its run goes on as what was done before.
         if !its.exists() || known::is_put_away(journal, &run)? {

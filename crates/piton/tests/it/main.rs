@@ -48,6 +48,7 @@ mod sixth;
 mod stopping;
 mod storage;
 mod terminal;
+mod unchanged;
 mod usage;
 mod without_git;
 

@@ -46,8 +46,7 @@ impl System for Native {
     }
 
     fn claims_file(&self, name: &str, path: &str, disk: &dyn Disk) -> FileClaim {
-        let has_tasks = || String::from_utf8(disk.read(path)?).ok().filter(|text| text.contains("[[task]]"));
-        let is_plan = name.ends_with(".toml") && has_tasks().is_some();
+        let is_plan = name.ends_with(".toml") && disk.holds(path, "[[task]]");
         if is_plan { FileClaim::Yes } else { FileClaim::No }
     }
 
