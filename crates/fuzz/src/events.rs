@@ -4,7 +4,7 @@
 use piton_core::plan::TaskId;
 use piton_core::run::{Event, Recorded, Run, State, is_current, next, wake_at};
 use piton_core::time::Timestamp;
-use piton_core::view::{Sources, Summary, at_rest, describe, exit_code, why};
+use piton_core::view::{Sources, Summary, ahead, at_rest, describe, exit_code, first_dead, why};
 use piton_engine::agent::{Message, Session, understood};
 use piton_engine::keeper::{JobSpec, Outcome, Started};
 
@@ -79,9 +79,15 @@ fn look_at(state: &State, now: Timestamp) {
     Summary::new(run, state.cells());
     let ids: Vec<TaskId> = state.tasks().take(20).map(|task| task.id.clone()).collect();
     for id in ids {
-        let sources =
-            Sources { engine_lives: true, reason: &|_| None, words: &|_| None, worktree: &|_| None };
-        assert!(why(state, &id, now, &sources).is_some());
+        let sources = Sources {
+            engine_lives: true,
+            reason: &|_| None,
+            words: &|_| None,
+            worktree: &|_| None,
+            first_dead: &|group| first_dead(state, group),
+            ahead: &|task| ahead(state.tasks(), task),
+        };
+        assert!(why(state, &id, now, &sources).is_ok_and(|why| why.is_some()));
     }
 }
 

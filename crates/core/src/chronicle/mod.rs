@@ -141,6 +141,11 @@ impl Chronicle {
         self.tasks.get(id)
     }
 
+    /// The tasks that are completed, in the order of their ids.
+    pub fn completed(&self) -> impl Iterator<Item = &TaskId> {
+        self.tasks.iter().filter(|(_, story)| story.completed.is_some()).map(|(id, _)| id)
+    }
+
     /// Fold one event. What speaks of a task that was never added says nothing.
     pub fn apply(&mut self, recorded: &Recorded) {
         let Recorded { seq, at, event } = recorded;

@@ -17,7 +17,7 @@ pub use orient::{Format, Orientation};
 pub use stream::{Lines, Stream};
 pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code, group_status};
 pub use usage::{bill, dollars, of_bill, used, used_in_all};
-pub use why::{Setting, Sources, Why, commit_command, why};
+pub use why::{Setting, Sources, Why, ahead, commit_command, first_dead, why};
 
 use crate::run::Status;
 use crate::time::Span;

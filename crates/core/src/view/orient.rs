@@ -52,10 +52,21 @@ impl Orientation {
         chronicle: &Chronicle,
         task: Option<(&TaskSpec, u32)>,
     ) -> Orientation {
+        Orientation::of_part(run, specs.len(), specs, chronicle, task)
+    }
+
+    /// The same with the specs of the completed tasks alone, out of so many of the plan.
+    pub fn of_part(
+        run: &Run,
+        planned: usize,
+        specs: &[TaskSpec],
+        chronicle: &Chronicle,
+        task: Option<(&TaskSpec, u32)>,
+    ) -> Orientation {
         let finished = finished(chronicle);
         let of_plan: BTreeMap<&TaskId, &TaskSpec> = specs.iter().map(|spec| (&spec.id, spec)).collect();
         let done = finished.iter().filter(|(id, _)| of_plan.contains_key(id)).count();
-        let head = format!("# {}: {done} of {} tasks are completed", run.id, specs.len());
+        let head = format!("# {}: {done} of {planned} tasks are completed", run.id);
         let mut all = Sections::default();
         for said in &chronicle.guardrails {
             all.add(GUARDRAILS, None, &said.text, json!({ "by": said.by, "text": said.text }));

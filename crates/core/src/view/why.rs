@@ -8,8 +8,8 @@ use super::landing::{in_line, policy};
 use super::{after_attempts, age, counted};
 use crate::plan::{Fences, TaskId};
 use crate::run::{
-    ALSO_ASKED, Ending, Holder, Proof, Run, SILENT, SLOW_CHECK, State, Status, TIMED_OUT, Task, concerning,
-    shell_word, stand_in, waits_for, worker,
+    ALSO_ASKED, Ending, Holder, Missing, Proof, Run, SILENT, SLOW_CHECK, State, Status, TIMED_OUT, Task,
+    concerning, shell_word, stand_in, waits_for, worker,
 };
 use crate::time::{Span, Timestamp};
 
@@ -50,6 +50,10 @@ pub struct Sources<'a> {
     pub words: &'a dyn Fn(u64) -> Option<String>,
     /// Where its worktree is, if there is one.
     pub worktree: &'a dyn Fn(&TaskId) -> Option<String>,
+    /// The first task of a group, by its id, that cannot complete as things stand.
+    pub first_dead: &'a dyn Fn(u32) -> Option<TaskId>,
+    /// How many tasks are proven and land before this one.
+    pub ahead: &'a dyn Fn(&Task) -> usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -66,9 +70,14 @@ const MOST_REFUSALS: usize = 3;
 /// As much as anybody reads of one line of an output.
 const LONGEST_LINE: usize = 200;
 
-pub fn why(state: &State, id: &TaskId, now: Timestamp, sources: &Sources<'_>) -> Option<Why> {
-    let run = state.run()?;
-    let task = state.task(id).ok().flatten()?;
+/// Explain a task, on a state that has to hold the task and what it waits for. `None` if the run has no such task.
+pub fn why(
+    state: &State,
+    id: &TaskId,
+    now: Timestamp,
+    sources: &Sources<'_>,
+) -> Result<Option<Why>, Missing> {
+    let (Some(run), Some(task)) = (state.run(), state.task(id)?) else { return Ok(None) };
     let mut search = Search {
         state,
         run,
@@ -78,15 +87,19 @@ pub fn why(state: &State, id: &TaskId, now: Timestamp, sources: &Sources<'_>) ->
         helps: Vec::new(),
         settings: Vec::new(),
         seen: Vec::new(),
+        missing: None,
     };
     search.explain(task, 0);
+    if let Some(missing) = search.missing {
+        return Err(missing);
+    }
     let last_words = search.last_words(task);
     if let Some(reason) = run.noticed.get(id) {
         search.say(0, format!("its work was accepted, but look at it: {reason}"));
     }
     let Search { causes, helps, settings, .. } = search;
     let (task, status, waited_ms) = (id.clone(), task.status(), now.since(task.since));
-    Some(Why { task, status, waited_ms, causes, last_words, helps, settings })
+    Ok(Some(Why { task, status, waited_ms, causes, last_words, helps, settings }))
 }
 
 struct Search<'a> {
@@ -98,6 +111,8 @@ struct Search<'a> {
     helps: Vec<String>,
     settings: Vec<Setting>,
     seen: Vec<TaskId>,
+    /// What the state does not hold: what was found without it does not count.
+    missing: Option<Missing>,
 }
 
 impl Search<'_> {
@@ -254,12 +269,9 @@ impl Search<'_> {
             self.needs(task, depth + 1, |status| !status.satisfies());
         } else if let Some(barrier) = self.barrier(task) {
             self.say(depth, format!("{id} waits its turn: {barrier}"));
-            let horizon = self.state.horizon();
-            let holding = self.state.tasks().find(|other| {
-                !other.removed && Some(other.group) == horizon.unmet_group && other.status().is_dead()
-            });
-            if let Some(other) = holding {
-                self.explain(other, depth + 1);
+            let group = self.state.horizon().unmet_group;
+            if let Some(other) = group.and_then(|group| (self.sources.first_dead)(group)) {
+                self.explain_other(&other, depth + 1, |_| true);
             }
         } else if !self.sources.engine_lives {
             self.say(depth, format!("{id} is ready; no engine is working on this run"));
@@ -322,16 +334,12 @@ impl Search<'_> {
     }
 
     fn queued(&mut self, task: &Task, depth: u32) {
-        let ahead = self.state.tasks().filter(|other| {
-            let (mine, theirs) = (task.progress.queued, other.progress.queued);
-            other.status() == Status::Verified && theirs < mine
-        });
-        let ahead = ahead.count() as u64;
         if let (None, Some(standing)) = (&task.progress.waits, in_line(self.run, &task.id)) {
             self.say(depth, format!("{} {standing}", task.id));
             self.say(depth + 1, policy(self.run));
             return self.engine(depth + 1);
         }
+        let ahead = (self.sources.ahead)(task) as u64;
         match (&task.progress.waits, ahead) {
             (Some(waits), _) => self.say(depth, format!("{} is proven; landing waits: {waits}", task.id)),
             (None, 0) => self.say(depth, format!("{} is proven and lands next", task.id)),
@@ -351,14 +359,22 @@ impl Search<'_> {
     }
 
     fn needs(&mut self, task: &Task, depth: u32, which: impl Fn(Status) -> bool) {
-        let needs = self.state.links(&task.id).map(|links| links.needs.clone()).unwrap_or_default();
-        for need in needs.iter() {
-            if let Ok(Some(other)) = self.state.task(need)
-                && which(other.status())
-            {
-                self.explain(other, depth);
-            }
+        match self.state.links(&task.id).map(|links| links.needs.clone()) {
+            Ok(needs) => needs.iter().for_each(|need| self.explain_other(need, depth, &which)),
+            Err(missing) => self.miss(missing),
         }
+    }
+
+    fn explain_other(&mut self, id: &TaskId, depth: u32, which: impl Fn(Status) -> bool) {
+        match self.state.task(id) {
+            Ok(Some(other)) if which(other.status()) => self.explain(other, depth),
+            Ok(_) => {}
+            Err(missing) => self.miss(missing),
+        }
+    }
+
+    fn miss(&mut self, missing: Missing) {
+        self.missing.get_or_insert(missing);
     }
 
     /// What could be changed so that the next try does not end like that: settings, and where the work is.
@@ -472,6 +488,19 @@ impl Search<'_> {
             .and_then(|seq| (self.sources.reason)(seq))
             .unwrap_or_else(|| "no reason was recorded".to_owned())
     }
+}
+
+/// The first task of a group, by its id, that cannot complete; of a complete state.
+pub fn first_dead(state: &State, group: u32) -> Option<TaskId> {
+    let is_dead = |task: &&Task| !task.removed && task.group == group && task.status().is_dead();
+    state.tasks().find(is_dead).map(|task| task.id.clone())
+}
+
+/// How many of these tasks are proven and land before this one.
+pub fn ahead<'t>(tasks: impl IntoIterator<Item = &'t Task>, task: &Task) -> usize {
+    let is_ahead =
+        |other: &&Task| other.status() == Status::Verified && other.progress.queued < task.progress.queued;
+    tasks.into_iter().filter(is_ahead).count()
 }
 
 /// What to type so that work which is called done can be judged.

@@ -2,7 +2,7 @@
 
 use piton_core::plan::{Exhausted, Schedule, TaskId, TaskSpec};
 use piton_core::run::{AgentEnd, Asks, Class, Closing, Command, Event, Status, StopReason, Verdict, Work};
-use piton_core::view::{RunStatus, Sources, at_rest, describe, why};
+use piton_core::view::{RunStatus, Sources, ahead, at_rest, describe, first_dead, why};
 
 use crate::bench::{Bench, id, spec, work};
 
@@ -27,8 +27,16 @@ fn said(bench: &Bench, name: &str) -> String {
         _ => None,
     };
     let worktree = |_: &TaskId| Some("/w/a".to_owned());
-    let sources = Sources { engine_lives: true, reason: &reason, words: &words, worktree: &worktree };
-    why(&bench.state, &id(name), bench.now, &sources).expect("there is such a task").to_string()
+    let sources = Sources {
+        engine_lives: true,
+        reason: &reason,
+        words: &words,
+        worktree: &worktree,
+        first_dead: &|group| first_dead(&bench.state, group),
+        ahead: &|task| ahead(bench.state.tasks(), task),
+    };
+    let why = why(&bench.state, &id(name), bench.now, &sources).expect("the state is complete");
+    why.expect("there is such a task").to_string()
 }
 
 fn status(bench: &Bench) -> RunStatus {

@@ -10,6 +10,7 @@
 
 mod clean;
 mod error;
+mod lanes;
 mod place;
 mod prove;
 mod query;
@@ -17,6 +18,7 @@ mod read;
 mod recover;
 mod rows;
 mod schema;
+mod survey;
 mod write;
 
 #[cfg(test)]
@@ -161,11 +163,14 @@ impl Journal {
         trouble.into().at(&self.path)
     }
 
-    /// Look at the database as of one moment.
+    /// Look at the database as of one moment: inside of another look, that of the other.
     fn reading<T>(&self, look: impl FnOnce(&Connection) -> Result<T, Trouble>) -> Result<T, JournalError> {
         let moment = || {
             if self.broken {
                 return Err(Trouble::Closed);
+            }
+            if !self.connection.is_autocommit() {
+                return look(&self.connection);
             }
             let transaction = self.connection.unchecked_transaction()?;
             look(&transaction)

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::Journal;
 use super::error::{JournalError, Trouble};
 use super::query::{self, Head};
-use super::rows::{CellRow, LAYOUT, TaskRow, key, unkey};
+use super::rows::{Begun, CellRow, LAYOUT, TaskRow, commits_of, key, unkey};
 
 /// More than these are counted, not listed.
 const LISTED: usize = 20;
@@ -21,11 +21,18 @@ impl Journal {
         self.reading(|db| {
             let head = query::head(db, run)?;
             let head = head.ok_or_else(|| Trouble::NoRun(run.clone()))?;
-            let state = query::replay(db, run, head.no)?;
+            let mut begun = Begun::default();
+            let state = query::replay_and(db, run, head.no, |recorded| begun.see(recorded))?;
             let mut differences = Vec::new();
+            let kept = query::begun(db, head.no)?;
+            if kept != begun.begun {
+                differences
+                    .push(format!("the snapshot ends the first plan at {kept}, not at {}", begun.begun));
+            }
             compare_head(db, &head, &state, &mut differences)?;
             compare_tasks(db, head.no, &state, &mut differences)?;
             compare_needs(db, head.no, &state, &mut differences)?;
+            compare_commits(db, head.no, &state, &mut differences)?;
             compare_cells(db, head.no, &state, &mut differences)?;
             let more = differences.len().saturating_sub(LISTED);
             differences.truncate(LISTED);
@@ -136,7 +143,8 @@ fn compare_tasks(db: &Connection, no: i64, state: &State, out: &mut Vec<String>)
 
 fn compare_needs(db: &Connection, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
     let mut kept: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut select = db.prepare("SELECT task, need FROM needs WHERE run = ?1 ORDER BY task, pos")?;
+    let mut select =
+        db.prepare("SELECT task, need FROM needs WHERE run = ?1 AND pos >= 0 ORDER BY task, pos")?;
     let mut rows = select.query([no])?;
     while let Some(row) = rows.next()? {
         kept.entry(row.get(0)?).or_default().push(row.get(1)?);
@@ -152,6 +160,18 @@ fn compare_needs(db: &Connection, no: i64, state: &State, out: &mut Vec<String>)
         }
     }
     out.extend(kept.into_keys().map(|id| format!("the snapshot has needs of {id}, which is not a task")));
+    Ok(())
+}
+
+/// Every commit leads to the task that it counts for.
+fn compare_commits(db: &Connection, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
+    for task in state.tasks() {
+        for commit in commits_of(task) {
+            if !query::counted_for(db, no, commit)?.contains(&task.id) {
+                out.push(format!("commit {commit} does not lead to task {}", task.id));
+            }
+        }
+    }
     Ok(())
 }
 

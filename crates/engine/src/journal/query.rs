@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use piton_core::plan::{RunId, Schedule, TaskId, TaskSpec};
-use piton_core::run::{Event, Horizon, Links, Missing, Recorded, Run, Selection, State, Task};
+use piton_core::plan::{Oid, RunId, Schedule, TaskId, TaskSpec};
+use piton_core::run::{Event, Horizon, Links, Missing, Recorded, Run, Selection, State, Status, Task};
 use piton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Cell;
 use super::error::Trouble;
-use super::rows::{CellRow, LAYOUT, Moving, TASK_COLUMNS, TaskRow, key, lane, unkey, unsigned};
+use super::lanes::lane;
+use super::rows::{Begun, CellRow, LAYOUT, Moving, TASK_COLUMNS, TaskRow, commit_key, key, unkey, unsigned};
 
 /// Where a run stands.
 #[derive(Clone, Debug)]
@@ -56,6 +57,15 @@ pub(super) fn facts(db: &Connection, head: &Head) -> Result<Run, Trouble> {
     let run: Run = serde_json::from_str(&text)
         .map_err(|error| Trouble::snapshot(format!("facts of the plan: {error}")))?;
     Ok(moving(&head.moving)?.over(run))
+}
+
+/// The place of the last event of the plan as the run began with it: the first event makes the run, and its tasks follow.
+/// Zero where that is not known.
+pub(super) fn begun(db: &Connection, no: i64) -> Result<u64, Trouble> {
+    let mut select = db.prepare_cached("SELECT facts FROM plans WHERE run = ?1")?;
+    let text: Option<String> = select.query_row([no], |row| row.get(0)).optional()?;
+    let facts = text.and_then(|text| serde_json::from_str::<Begun>(&text).ok());
+    Ok(facts.map_or(0, |facts| facts.begun))
 }
 
 /// A state that holds the facts and the barriers, and no task yet.
@@ -112,14 +122,31 @@ pub(super) fn links(db: &Connection, no: i64, id: &TaskId) -> Result<Links, Trou
         Ok(ids)
     };
     Ok(Links {
-        needs: ids("SELECT need FROM needs WHERE run = ?1 AND task = ?2 ORDER BY pos")?.into(),
+        needs: ids("SELECT need FROM needs WHERE run = ?1 AND task = ?2 AND pos >= 0 ORDER BY pos")?.into(),
         dependents: ids("SELECT task FROM needs WHERE run = ?1 AND need = ?2")?,
     })
 }
 
-fn task_id(row: &Row<'_>, column: usize) -> Result<TaskId, Trouble> {
+/// The tasks that a commit counts for, and perhaps some that it counted for once.
+pub(super) fn counted_for(db: &Connection, no: i64, commit: &Oid) -> Result<Vec<TaskId>, Trouble> {
+    let mut select = db.prepare_cached("SELECT task FROM needs WHERE run = ?1 AND need = ?2")?;
+    let mut rows = select.query(params![no, commit_key(commit)])?;
+    let mut ids = Vec::new();
+    while let Some(row) = rows.next()? {
+        ids.push(task_id(row, 0)?);
+    }
+    Ok(ids)
+}
+
+pub(super) fn task_id(row: &Row<'_>, column: usize) -> Result<TaskId, Trouble> {
     let text = row.get_ref(column)?.as_str().unwrap_or_default();
     TaskId::new(text).map_err(|error| Trouble::snapshot(format!("task {text:?}: {error}")))
+}
+
+/// A status by its number.
+pub(super) fn status(row: &Row<'_>, column: usize) -> Result<Status, Trouble> {
+    let number: u32 = row.get(column)?;
+    Status::ALL.get(number as usize).copied().ok_or_else(|| Trouble::snapshot(format!("status {number}")))
 }
 
 /// What was missing in a partial state, and what will be next: a caller that asks for links goes on to the
@@ -168,7 +195,8 @@ pub(super) fn snapshot(db: &Connection, head: &Head) -> Result<State, Trouble> {
         return Err(Trouble::snapshot("it shows another position of the journal"));
     }
     let mut needs: HashMap<String, Vec<TaskId>> = HashMap::new();
-    let mut select = db.prepare_cached("SELECT task, need FROM needs WHERE run = ?1 ORDER BY task, pos")?;
+    let mut select =
+        db.prepare_cached("SELECT task, need FROM needs WHERE run = ?1 AND pos >= 0 ORDER BY task, pos")?;
     let mut rows = select.query([head.no])?;
     while let Some(row) = rows.next()? {
         needs.entry(row.get(0)?).or_default().push(task_id(row, 1)?);
@@ -238,6 +266,21 @@ pub(super) fn events(
     collect(run, select.query(params![key(no, after), key(no + 1, 0), bound(limit)])?)
 }
 
+pub(super) fn events_of(
+    db: &Connection,
+    run: &RunId,
+    no: i64,
+    task: &TaskId,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<Recorded>, Trouble> {
+    let mut select = db.prepare_cached(
+        "SELECT no, at, body FROM events WHERE task = ?1 AND no > ?2 AND no < ?3 ORDER BY no LIMIT ?4",
+    )?;
+    let (from, to) = (key(no, after), key(no + 1, 0));
+    collect(run, select.query(params![task.as_str(), from, to, bound(limit)])?)
+}
+
 pub(super) fn bound(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
@@ -285,6 +328,16 @@ pub(super) fn fold<'e>(
 
 /// The state as the events alone tell it.
 pub(super) fn replay(db: &Connection, run: &RunId, no: i64) -> Result<State, Trouble> {
+    replay_and(db, run, no, |_| {})
+}
+
+/// The same, with a look at each event.
+pub(super) fn replay_and(
+    db: &Connection,
+    run: &RunId,
+    no: i64,
+    mut look: impl FnMut(&Recorded),
+) -> Result<State, Trouble> {
     let mut state = State::new();
     loop {
         // In pieces: a long journal need not be in memory at once.
@@ -293,6 +346,7 @@ pub(super) fn replay(db: &Connection, run: &RunId, no: i64) -> Result<State, Tro
             return Ok(state);
         }
         fold(&mut state, &piece)?;
+        piece.iter().for_each(&mut look);
     }
 }
 
@@ -303,6 +357,16 @@ pub(super) fn in_lane(db: &Connection, no: i64, lane: i64) -> Result<Vec<Task>, 
     let mut select = db.prepare_cached(&sql)?;
     let rows = select.query_map([no, lane], TaskRow::read)?;
     rows.map(|row| row?.task()).collect()
+}
+
+pub(super) fn ids_in_lane(db: &Connection, no: i64, lane: i64) -> Result<Vec<TaskId>, Trouble> {
+    let mut select = db.prepare_cached("SELECT id FROM tasks WHERE run = ?1 AND lane = ?2")?;
+    let mut rows = select.query([no, lane])?;
+    let mut ids = Vec::new();
+    while let Some(row) = rows.next()? {
+        ids.push(task_id(row, 0)?);
+    }
+    Ok(ids)
 }
 
 /// Enough tasks to know the first `limit` that may start: those paused, and the first of each cell as
@@ -334,25 +398,25 @@ pub(super) fn candidates(
          ORDER BY priority, turn LIMIT ?5"
     );
     let mut of_cell = db.prepare_cached(&of_cell)?;
-    let (mut at, mut group) = ((if flow { 0 } else { run.first_group() }, 0), 0);
-    let mut found = 0;
-    loop {
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        let cell: Option<Cell> =
-            next_cell.query_row(params![no, lane::READY, at.0, at.1], read).optional()?;
-        let Some(cell) = cell else { break };
-        let enough = !flow && found >= limit && cell.0 != group;
-        if enough || last.is_some_and(|last| cell.0 > last) {
-            break;
+    for lane in [lane::READY, lane::AGAIN] {
+        let (mut at, mut group) = ((if flow { 0 } else { run.first_group() }, 0), 0);
+        let mut found = 0;
+        loop {
+            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            let cell: Option<Cell> = next_cell.query_row(params![no, lane, at.0, at.1], read).optional()?;
+            let Some(cell) = cell else { break };
+            let enough = !flow && found >= limit && cell.0 != group;
+            if enough || last.is_some_and(|last| cell.0 > last) {
+                break;
+            }
+            let rows = of_cell.query_map(params![no, lane, cell.0, cell.1, bound(limit)], TaskRow::read)?;
+            for row in rows {
+                tasks.push(row?.task()?);
+                found += 1;
+            }
+            group = cell.0;
+            at = (cell.0, cell.1.saturating_add(1));
         }
-        let rows =
-            of_cell.query_map(params![no, lane::READY, cell.0, cell.1, bound(limit)], TaskRow::read)?;
-        for row in rows {
-            tasks.push(row?.task()?);
-            found += 1;
-        }
-        group = cell.0;
-        at = (cell.0, cell.1.saturating_add(1));
     }
     Ok(tasks)
 }

@@ -1,15 +1,18 @@
 //! Reading: whole states, parts of them, and single facts.
 
+use std::collections::BTreeSet;
+
 use piton_core::chronicle::Chronicle;
 use piton_core::plan::{RunId, TaskId, TaskSpec};
-use piton_core::run::{Counts, Links, Recorded, Run, State, Status, Task, startable};
+use piton_core::run::{Counts, Links, Missing, Proof, Recorded, Run, State, Status, Task, startable};
 use piton_core::time::Timestamp;
 use rusqlite::{Connection, params};
 
 use super::error::{JournalError, Trouble};
+use super::lanes::{has_turn, lane, lanes_of};
 use super::query::{self, Head};
-use super::rows::{PASSED_OVER, TASK_COLUMNS, TaskRow, WAITING, key, lane, unsigned};
-use super::{Cell, Journal, RunSummary};
+use super::rows::{LAYOUT, REMOVED, STATUS, TASK_COLUMNS, TaskRow, key, unsigned};
+use super::{Cell, Journal, RunSummary, write};
 
 impl Journal {
     /// Every run, newest first.
@@ -91,6 +94,26 @@ impl Journal {
         self.reading(|db| query::head(db, run)?.map(|head| query::part(db, &head)).transpose())
     }
 
+    /// What `ask` answers about a run, on a view that is filled with what it asks for. It gets everything where that is
+    /// too much, or where the snapshot is of no use.
+    pub fn ask<T>(
+        &self,
+        run: &RunId,
+        ask: impl Fn(&State) -> Result<T, Missing>,
+    ) -> Result<Option<T>, JournalError> {
+        self.reading(|db| {
+            let Some(head) = query::head(db, run)? else { return Ok(None) };
+            let whole = match part_by_part(db, &head, &ask) {
+                Ok(Some(answer)) => return Ok(Some(answer)),
+                Err(trouble @ (Trouble::Snapshot { .. } | Trouble::Sqlite(_))) => Err(trouble),
+                Err(trouble) => return Err(trouble),
+                Ok(None) => query::snapshot(db, &head),
+            };
+            let whole = whole.or_else(|_| query::replay(db, run, head.no))?;
+            ask(&whole).map(Some).map_err(|missing| write::incomplete(&missing))
+        })
+    }
+
     pub fn task(&self, run: &RunId, id: &TaskId) -> Result<Option<Task>, JournalError> {
         self.in_run(run, |db, head| query::task(db, head.no, id))
     }
@@ -112,10 +135,15 @@ impl Journal {
     /// size of the plan.
     pub fn ready(&self, run: &RunId, now: Timestamp, limit: usize) -> Result<Vec<Task>, JournalError> {
         self.in_run(run, |db, head| {
-            let mut state = query::part(db, head)?;
-            for task in query::candidates(db, head.no, &state, limit)? {
-                state.load_task(task.id.clone(), Some(task));
-            }
+            let state = if head.layout == LAYOUT {
+                let mut state = query::part(db, head)?;
+                for task in query::candidates(db, head.no, &state, limit)? {
+                    state.load_task(task.id.clone(), Some(task));
+                }
+                state
+            } else {
+                query::replay(db, run, head.no)?
+            };
             let Some(run) = state.run() else { return Ok(Vec::new()) };
             let tasks: Vec<Task> = startable(&state, run, now).take(limit).cloned().collect();
             Ok(tasks)
@@ -127,34 +155,126 @@ impl Journal {
         self.in_run(run, |db, head| query::in_lane(db, head.no, lane::UNDER_WAY))
     }
 
-    /// Tasks of one status, in order, at most `limit` of them. Those under way, abandoned or blocked are
-    /// found at once, others by looking through all.
-    pub fn tasks_in(&self, run: &RunId, status: Status, limit: usize) -> Result<Vec<Task>, JournalError> {
-        let lane = match status {
-            Status::Abandoned | Status::Blocked => "lane = 4",
-            Status::InProgress
-            | Status::Confirming
-            | Status::Verifying
-            | Status::Verified
-            | Status::Merging => "lane = 3",
-            _ => "flags & 4 = 0",
-        };
-        // As [`Task::status`] has it: pending and failed tasks behind dead ones are unreachable, some wait for others,
-        // and not every skipped one was skipped by a person.
-        let sql = format!(
-            "SELECT {TASK_COLUMNS} FROM tasks
-             WHERE run = ?1 AND {lane} AND CASE
-                WHEN decided IN (0, 7) AND dead > 0 THEN 11
-                WHEN decided IN (0, 7) AND flags & {WAITING} > 0 THEN 12
-                WHEN decided = 10 AND flags & {PASSED_OVER} > 0 THEN 13
-                ELSE decided END = ?2
-             ORDER BY grp, level, priority, turn LIMIT ?3"
-        );
+    /// Tasks that are part of the target.
+    pub fn landed(&self, run: &RunId) -> Result<Vec<Task>, JournalError> {
         self.in_run(run, |db, head| {
+            if head.layout == LAYOUT {
+                return query::in_lane(db, head.no, lane::LANDED);
+            }
+            let has_landed = |task: &&Task| {
+                let is_done = !task.removed && task.status() == Status::Completed;
+                is_done && matches!(task.proof, Some(Proof::Landed { .. }))
+            };
+            let state = query::replay(db, run, head.no)?;
+            Ok(state.tasks().filter(has_landed).cloned().collect())
+        })
+    }
+
+    /// Tasks that are called done and that nothing proves, in the order of their ids.
+    pub fn only_reported(&self, run: &RunId) -> Result<Vec<TaskId>, JournalError> {
+        self.in_run(run, |db, head| {
+            let mut ids = match head.layout {
+                LAYOUT => query::ids_in_lane(db, head.no, lane::REPORTED)?,
+                _ => {
+                    let state = query::replay(db, run, head.no)?;
+                    let is_it = |task: &&Task| !task.removed && task.proof == Some(Proof::Reported);
+                    state.tasks().filter(is_it).map(|task| task.id.clone()).collect()
+                }
+            };
+            ids.sort();
+            Ok(ids)
+        })
+    }
+
+    /// Tasks of one status, in order, at most `limit` of them. Only pending ones are looked for among all.
+    pub fn tasks_in(&self, run: &RunId, status: Status, limit: usize) -> Result<Vec<Task>, JournalError> {
+        self.in_run(run, |db, head| {
+            let mut rows = Vec::new();
+            if head.layout == LAYOUT {
+                let of_lane =
+                    |lane: &i64| (format!("lane = {lane}"), if has_turn(*lane) { "turn" } else { "id" });
+                let anywhere = || vec![(format!("flags & {REMOVED} = 0"), "turn, id")];
+                let places = lanes_of(status).map(|lanes| lanes.iter().map(of_lane).collect());
+                for (place, order) in places.unwrap_or_else(anywhere) {
+                    let sql = format!(
+                        "SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1 AND {place} AND {STATUS} = ?2
+                         ORDER BY grp, level, priority, {order} LIMIT ?3"
+                    );
+                    let mut select = db.prepare_cached(&sql)?;
+                    let values = params![head.no, status as u32, query::bound(limit)];
+                    rows.extend(select.query_map(values, TaskRow::read)?.collect::<Result<Vec<_>, _>>()?);
+                }
+            } else {
+                let state = query::replay(db, run, head.no)?;
+                let has_it = |task: &&Task| !task.removed && task.status() == status;
+                rows = state.tasks().filter(has_it).map(TaskRow::of).collect::<Result<_, _>>()?;
+            }
+            rows.sort_by_cached_key(|row| {
+                let turn = row.turn.clone().filter(|_| row.lane.is_some_and(has_turn));
+                (row.grp, row.level, row.priority, turn, row.id.clone())
+            });
+            rows.truncate(limit);
+            rows.into_iter().map(TaskRow::task).collect()
+        })
+    }
+
+    /// The tasks that are not finished, each with its status, in the order of their ids.
+    pub fn unfinished(&self, run: &RunId) -> Result<Vec<(TaskId, Status)>, JournalError> {
+        self.in_run(run, |db, head| {
+            if head.layout != LAYOUT {
+                let state = query::replay(db, run, head.no)?;
+                let open = state.tasks().filter(|task| !task.removed && !task.status().is_finished());
+                return Ok(open.map(|task| (task.id.clone(), task.status())).collect());
+            }
+            let sql = format!("SELECT id, {STATUS} FROM tasks WHERE run = ?1 AND flags & {REMOVED} = 0");
             let mut select = db.prepare_cached(&sql)?;
-            let rows =
-                select.query_map(params![head.no, status as u32, query::bound(limit)], TaskRow::read)?;
-            rows.map(|row| row?.task()).collect()
+            let mut rows = select.query([head.no])?;
+            let mut open = Vec::new();
+            while let Some(row) = rows.next()? {
+                let status = query::status(row, 1)?;
+                if !status.is_finished() {
+                    open.push((query::task_id(row, 0)?, status));
+                }
+            }
+            open.sort_by(|(one, _), (other, _)| one.cmp(other));
+            Ok(open)
+        })
+    }
+
+    /// Every task that the plan has, in the order of the plan.
+    pub fn ids(&self, run: &RunId) -> Result<Vec<TaskId>, JournalError> {
+        self.in_run(run, |db, head| {
+            let sql =
+                format!("SELECT id FROM tasks WHERE run = ?1 AND flags & {REMOVED} = 0 ORDER BY spec_seq");
+            let mut select = db.prepare_cached(&sql)?;
+            let mut rows = select.query([head.no])?;
+            let mut ids = Vec::new();
+            while let Some(row) = rows.next()? {
+                ids.push(query::task_id(row, 0)?);
+            }
+            Ok(ids)
+        })
+    }
+
+    /// The first task of a group, by its id, that cannot complete as things stand.
+    pub fn first_dead(&self, run: &RunId, group: u32) -> Result<Option<TaskId>, JournalError> {
+        self.in_run(run, |db, head| {
+            if head.layout != LAYOUT {
+                let state = query::replay(db, run, head.no)?;
+                let is_dead = |task: &&Task| !task.removed && task.group == group && task.status().is_dead();
+                return Ok(state.tasks().find(is_dead).map(|task| task.id.clone()));
+            }
+            let mut select =
+                db.prepare_cached("SELECT id FROM tasks WHERE run = ?1 AND lane = ?2 AND grp = ?3")?;
+            let mut first: Option<TaskId> = None;
+            for lane in [lane::NEEDS_A_PERSON, lane::UNREACHABLE] {
+                let mut rows = select.query(params![head.no, lane, group])?;
+                while let Some(row) = rows.next()? {
+                    let id = query::task_id(row, 0)?;
+                    first = Some(first.map_or_else(|| id.clone(), |first| first.min(id.clone())));
+                }
+            }
+            Ok(first)
         })
     }
 
@@ -164,6 +284,52 @@ impl Journal {
             let Some(task) = query::task(db, head.no, id)? else { return Ok(None) };
             query::event(db, run, head.no, task.spec_seq)?.map(query::spec_of).transpose()
         })
+    }
+
+    /// What the journal tells beyond the state, of those tasks that something has happened to. What was only planned is
+    /// not read, so it costs as much as has happened, whatever the size of the plan.
+    pub fn happened(&self, run: &RunId) -> Result<Chronicle, JournalError> {
+        self.in_run(run, |db, head| {
+            let begun = query::begun(db, head.no)?;
+            if begun == 0 {
+                return Ok(Chronicle::of(&query::events(db, run, head.no, 0, usize::MAX)?));
+            }
+            let since = query::events(db, run, head.no, begun, usize::MAX)?;
+            // A story begins with what was planned.
+            let mut planned = Vec::new();
+            let mut first = db.prepare_cached(
+                "SELECT no, at, body FROM events WHERE task = ?1 AND no > ?2 AND no <= ?3 ORDER BY no LIMIT 1",
+            )?;
+            let (from, to) = (key(head.no, 0), key(head.no, begun));
+            let touched: BTreeSet<&TaskId> = since.iter().filter_map(|recorded| recorded.event.task()).collect();
+            for task in touched {
+                planned.extend(query::collect(run, first.query(params![task.as_str(), from, to])?)?);
+            }
+            planned.sort_by_key(|recorded| recorded.seq);
+            let created = query::event(db, run, head.no, 1)?;
+            Ok(Chronicle::of(created.iter().chain(&planned).chain(&since)))
+        })
+    }
+
+    /// What the journal tells of some tasks beyond their state.
+    pub fn stories<'t>(
+        &self,
+        run: &RunId,
+        tasks: impl IntoIterator<Item = &'t TaskId>,
+    ) -> Result<Chronicle, JournalError> {
+        self.in_run(run, |db, head| {
+            let mut chronicle = Chronicle::default();
+            for task in tasks {
+                let events = query::events_of(db, run, head.no, task, 0, usize::MAX)?;
+                events.iter().for_each(|recorded| chronicle.apply(recorded));
+            }
+            Ok(chronicle)
+        })
+    }
+
+    /// Where the plan that a run began with ends in the journal. What is behind it has happened; zero where nobody knows.
+    pub fn begun(&self, run: &RunId) -> Result<u64, JournalError> {
+        self.in_run(run, |db, head| query::begun(db, head.no))
     }
 
     /// What the journal tells beyond the state.
@@ -177,6 +343,23 @@ impl Journal {
                 return Ok(chronicle);
             }
         }
+    }
+
+    /// The specs of these tasks, as far as the plan still has them.
+    pub fn specs_of<'t>(
+        &self,
+        run: &RunId,
+        ids: impl IntoIterator<Item = &'t TaskId>,
+    ) -> Result<Vec<TaskSpec>, JournalError> {
+        self.in_run(run, |db, head| {
+            let mut specs = Vec::new();
+            for id in ids {
+                let task = query::task(db, head.no, id)?.filter(|task| !task.removed);
+                let event = task.map(|task| query::event(db, run, head.no, task.spec_seq)).transpose()?;
+                specs.extend(event.flatten().map(query::spec_of).transpose()?);
+            }
+            Ok(specs)
+        })
     }
 
     /// The specs of all tasks, in the order of the plan.
@@ -209,13 +392,7 @@ impl Journal {
     ) -> Result<Vec<Recorded>, JournalError> {
         self.in_run(run, |db, head| match task {
             None => query::events(db, run, head.no, after, limit),
-            Some(task) => {
-                let mut select = db.prepare_cached(
-                    "SELECT no, at, body FROM events WHERE task = ?1 AND no > ?2 AND no < ?3 ORDER BY no LIMIT ?4",
-                )?;
-                let (from, to) = (key(head.no, after), key(head.no + 1, 0));
-                query::collect(run, select.query(params![task.as_str(), from, to, query::bound(limit)])?)
-            }
+            Some(task) => query::events_of(db, run, head.no, task, after, limit),
         })
     }
 
@@ -225,7 +402,14 @@ impl Journal {
             let mut select = db.prepare_cached(
                 "SELECT no, at, body FROM events WHERE no > ?1 AND no < ?2 AND task IS NULL ORDER BY no",
             )?;
-            query::collect(run, select.query(params![key(head.no, 0), key(head.no + 1, 0)])?)
+            let begun = query::begun(db, head.no)?;
+            let mut events: Vec<Recorded> = Vec::new();
+            if begun > 0 {
+                events.extend(query::event(db, run, head.no, 1)?);
+            }
+            let since = select.query(params![key(head.no, begun), key(head.no + 1, 0)])?;
+            events.extend(query::collect(run, since)?);
+            Ok(events)
         })
     }
 
@@ -269,4 +453,20 @@ impl Journal {
             None => Ok(T::default()),
         })
     }
+}
+
+/// Load what is asked for until there is an answer; `None` if that takes too long.
+fn part_by_part<T>(
+    db: &Connection,
+    head: &Head,
+    ask: impl Fn(&State) -> Result<T, Missing>,
+) -> Result<Option<T>, Trouble> {
+    let mut state = query::part(db, head)?;
+    for _ in 0..write::ROUNDS {
+        match ask(&state) {
+            Ok(answer) => return Ok(Some(answer)),
+            Err(missing) => drop(query::fill(db, head.no, &mut state, missing, false)?),
+        }
+    }
+    Ok(None)
 }

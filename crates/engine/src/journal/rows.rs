@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use piton_core::plan::{Content, Digest, Oid, TaskId};
 use piton_core::run::line::Line;
 use piton_core::run::{
-    Awaited, Bill, Bills, Closed, ContextUpdate, Counts, Holder, Outages, Overloads, Progress, Proof, Run,
-    Session, Status, StopMode, StopReason, Task,
+    Awaited, Bill, Bills, Closed, ContextUpdate, Counts, Event, Holder, Outages, Overloads, Progress, Proof,
+    Recorded, Run, Session, Status, StopMode, StopReason, Task,
 };
 use piton_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Cell;
 use super::error::Trouble;
+use super::lanes::{lane_of, turn};
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
 pub(super) const LAYOUT: i64 = 17;
@@ -38,70 +39,6 @@ pub(super) fn signed(number: u64) -> i64 {
 
 pub(super) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
-}
-
-/// What a task is on, for those who look for tasks without scanning.
-pub(super) mod lane {
-    pub(crate) const READY: i64 = 1;
-    /// Ready, but not before a certain time.
-    pub(crate) const PAUSED: i64 = 2;
-    pub(crate) const UNDER_WAY: i64 = 3;
-    /// Abandoned or blocked.
-    pub(crate) const NEEDS_A_PERSON: i64 = 4;
-}
-
-fn lane_of(task: &Task) -> Option<i64> {
-    match usual_lane(task.status()) {
-        _ if task.removed => None,
-        Some(lane::READY) if task.waiting > 0 => None,
-        Some(lane::READY) if task.not_before.is_some() => Some(lane::PAUSED),
-        lane => lane,
-    }
-}
-
-fn usual_lane(status: Status) -> Option<i64> {
-    use Status::*;
-    match status {
-        Pending | Failed => Some(lane::READY),
-        InProgress | Confirming | Verifying | Verified | Merging => Some(lane::UNDER_WAY),
-        Abandoned | Blocked => Some(lane::NEEDS_A_PERSON),
-        Completed | Skipped | Unreachable | Waiting | PassedOver => None,
-    }
-}
-
-/// Whether tasks that moved between these statuses may all have stayed in their lanes: only then it is worth a try to
-/// leave the index alone.
-pub(super) fn may_keep_lanes(moved: &BTreeMap<(Cell, Status), i64>) -> bool {
-    let mut lanes = moved.iter().filter(|(_, n)| **n != 0).map(|((_, status), _)| usual_lane(*status));
-    let first = lanes.next();
-    lanes.all(|lane| Some(lane) == first)
-}
-
-/// A key whose bytes are ordered as tasks of one priority are: the longest chain behind a task first, then ids
-/// as people count them: a number becomes its length and its digits, and what
-/// differs only in leading zeros is told apart by the id itself.
-pub(super) fn turn(tail: u32, id: &TaskId) -> Vec<u8> {
-    let text = id.as_str().as_bytes();
-    let mut key = Vec::with_capacity(2 * text.len() + 8);
-    key.extend((u32::MAX - tail).to_be_bytes());
-    let mut rest = text;
-    while let Some(&first) = rest.first() {
-        if !first.is_ascii_digit() {
-            key.push(first);
-            rest = &rest[1..];
-            continue;
-        }
-        let end = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
-        let (digits, after) = rest.split_at(end);
-        let zeros = digits.iter().position(|&b| b != b'0').unwrap_or(digits.len());
-        // Against anything but a digit every digit compares alike, so one stands for all.
-        key.extend([b'0', u8::try_from(digits.len() - zeros).unwrap_or(u8::MAX)]);
-        key.extend_from_slice(&digits[zeros..]);
-        rest = after;
-    }
-    key.push(0);
-    key.extend_from_slice(text);
-    key
 }
 
 /// A task as its columns.
@@ -136,14 +73,22 @@ pub(super) const TASK_COLUMNS: &str = "id, lane, grp, level, priority, turn, dec
 
 const CONFIRM: u32 = 1;
 const MAY_CHANGE_NOTHING: u32 = 2;
-const REMOVED: u32 = 4;
+pub(super) const REMOVED: u32 = 4;
 const CHECK_FIRST: u32 = 8;
 const MAY_FAIL: u32 = 16;
 const GATE: u32 = 64;
 /// For those who look for tasks by their status: it is derived, and not plain from the other columns.
-pub(super) const WAITING: u32 = 32;
+const WAITING: u32 = 32;
 /// The same.
-pub(super) const PASSED_OVER: u32 = 128;
+const PASSED_OVER: u32 = 128;
+
+/// The number of [`Task::status`]: pending and failed tasks behind dead ones are unreachable, some wait for another list,
+/// and not every skipped one was skipped by a person.
+pub(super) const STATUS: &str = "CASE
+    WHEN decided IN (0, 7) AND dead > 0 THEN 11
+    WHEN decided IN (0, 7) AND flags & 32 > 0 THEN 12
+    WHEN decided = 10 AND flags & 128 > 0 THEN 13
+    ELSE decided END";
 
 /// What most tasks have nothing of.
 #[derive(Default, Serialize, Deserialize)]
@@ -182,6 +127,21 @@ struct Rest {
     worked: Span,
     #[serde(skip_serializing_if = "is_never")]
     booked: u64,
+}
+
+/// How the row begins by which a task is found that a commit counts for. It is beside those of what the task needs, with
+/// a negative place, and no id has a space.
+pub(super) fn commit_key(commit: &Oid) -> String {
+    format!("commit {commit}")
+}
+
+/// The commits that count for a task.
+pub(super) fn commits_of(task: &Task) -> impl Iterator<Item = &Oid> {
+    let landed = match &task.proof {
+        Some(Proof::Landed { commit, verified }) => [Some(commit), Some(verified)],
+        _ => [None, None],
+    };
+    task.counts.iter().chain(landed.into_iter().flatten())
 }
 
 /// The agent of most tasks, which their rows need not name.
@@ -369,6 +329,36 @@ impl TaskRow {
             worked: rest.worked,
             booked: rest.booked,
         })
+    }
+}
+
+/// The facts of a run that change only with its plan, and where that plan ends in the journal.
+#[derive(Debug, Serialize)]
+pub(super) struct Planned<'r> {
+    pub begun: u64,
+    #[serde(flatten)]
+    pub run: &'r Run,
+}
+
+/// How far the events reach that a run began with: the first one makes the run, and its tasks follow. Whoever asks what has
+/// happened since need not read them. Nobody says zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(super) struct Begun {
+    pub begun: u64,
+}
+
+impl Begun {
+    /// Take the next event into account.
+    pub(super) fn see(&mut self, recorded: &Recorded) {
+        let is_of_plan = match &recorded.event {
+            Event::RunCreated { .. } => recorded.seq == 1,
+            Event::TaskAdded { .. } => true,
+            _ => false,
+        };
+        if is_of_plan && recorded.seq == self.begun + 1 {
+            self.begun = recorded.seq;
+        }
     }
 }
 
@@ -601,25 +591,8 @@ pub(super) fn json(value: &impl Serialize) -> Result<String, Trouble> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
-
-    #[test]
-    fn turns_are_ordered_as_ids_are() {
-        let ids: Vec<TaskId> =
-            "0 00 1 01 T T1 T01 T001 T9 T10 T010 T1a T1-2 T1-10 T1.5 T1@x T1_x T-1 t1 a-b a#b a b 10x \
-             9x 9 90 099 Ta T1T2 T1T02 T1T10 T01T2 zz z0 z Z x1y x01z x1"
-                .split_whitespace()
-                .map(|id| TaskId::new(id).unwrap())
-                .collect();
-        for a in &ids {
-            for b in &ids {
-                assert_eq!(turn(1, a).cmp(&turn(1, b)), a.cmp(b), "{a} and {b}");
-                assert!(turn(3, a) < turn(2, b), "the longer chain first");
-            }
-        }
-    }
 
     /// Numbers of statuses are on disk: if you move one, raise [`LAYOUT`] and this.
     #[test]
@@ -628,7 +601,7 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                16,
+                17,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
                  Skipped Unreachable Waiting PassedOver"
             )

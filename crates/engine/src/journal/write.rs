@@ -2,20 +2,23 @@
 
 use std::borrow::Cow;
 
-use piton_core::plan::RunId;
+use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Changes, Command, Event, Missing, Recorded, Run, State, Stop, decide};
 use piton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::{CommandError, Halt, JournalError, Trouble};
+use super::lanes::may_keep_lanes;
 use super::query::{self, Head};
-use super::rows::{CellRow, LAYOUT, Moving, TaskRow, by_cell, json, key, may_keep_lanes, signed};
-use super::{Committed, Journal, clean};
+use super::rows::{
+    Begun, CellRow, LAYOUT, Moving, Planned, TaskRow, by_cell, commit_key, commits_of, json, key, signed,
+};
+use super::{Committed, Journal, clean, survey};
 use crate::{crash, secrets};
 
 /// A decision that asks this often for more is better taken on the whole state: a long chain of
 /// dependents would be loaded link by link.
-const ROUNDS: usize = 48;
+pub(super) const ROUNDS: usize = 48;
 
 /// Rows changed by one transaction after which the log is moved over at once: the next process would
 /// have to read all of it.
@@ -144,14 +147,15 @@ impl Journal {
         let outcome = self.writing(|db| {
             let head = query::head(db, run)?;
             let head = head.ok_or_else(|| Trouble::NoRun(run.clone()))?;
-            let mut state = query::replay(db, run, head.no)?;
+            let mut begun = Begun::default();
+            let mut state = query::replay_and(db, run, head.no, |recorded| begun.see(recorded))?;
             for table in ["tasks", "needs", "cells"] {
                 db.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [head.no])?;
             }
             let changes = state.take_changes();
             write_snapshot(db, head.no, &state, &changes, Rows::None)?;
             write_facts(db, head.no, &state)?;
-            write_plan_facts(db, head.no, &state)?;
+            write_plan_facts(db, head.no, &state, begun.begun)?;
             Ok(state)
         });
         outcome.map_err(|halt| self.halted(halt))
@@ -238,10 +242,13 @@ fn one_shot(
     let mut whole = true;
     let mut base = match &head {
         None => State::new(),
-        Some(head) if command.surveys() => query::snapshot(db, head)?,
         Some(head) => {
-            whole = false;
-            query::part(db, head)?
+            let part;
+            (part, whole) = match command.surveys() {
+                true => survey::part(db, head, command)?,
+                false => (query::part(db, head)?, false),
+            };
+            part
         }
     };
     let mut rounds = 0;
@@ -275,7 +282,7 @@ fn one_shot(
     }
 }
 
-fn incomplete(missing: &Missing) -> Trouble {
+pub(super) fn incomplete(missing: &Missing) -> Trouble {
     Trouble::inconsistent(format!("the loaded run does not have {missing:?}"))
 }
 
@@ -312,13 +319,15 @@ pub(super) fn record<'e>(
         None => number_run(db, run, state)?,
     };
     let mut insert = db.prepare_cached("INSERT INTO events (no, at, task, body) VALUES (?1, ?2, ?3, ?4)")?;
-    let mut planned = false;
-    for (Recorded { seq, at, event }, text) in events {
+    let (mut planned, mut begun) = (false, Begun::default());
+    for (recorded, text) in events {
+        let Recorded { seq, at, event } = recorded;
+        begun.see(recorded);
         planned |= matches!(
             event,
             Event::RunCreated { .. } | Event::PlanAdopted { .. } | Event::SettingsAdopted { .. }
         );
-        let task = event.task().map(piton_core::plan::TaskId::as_str);
+        let task = event.task().map(TaskId::as_str);
         let body = text.map_or_else(|| json(event).map(Cow::from), |text| Ok(Cow::from(text)))?;
         insert.execute(params![key(no, *seq), at.0, task, body])?;
     }
@@ -326,7 +335,8 @@ pub(super) fn record<'e>(
     write_snapshot(db, no, state, &changes, rows)?;
     write_facts(db, no, state)?;
     if planned {
-        write_plan_facts(db, no, state)?;
+        let begun = if head.is_none() { begun.begun } else { query::begun(db, no)? };
+        write_plan_facts(db, no, state, begun)?;
     }
     Ok(Some(no))
 }
@@ -356,9 +366,10 @@ fn write_facts(db: &Connection, no: i64, state: &State) -> Result<(), Trouble> {
 }
 
 /// The facts of a run that change with the plan.
-fn write_plan_facts(db: &Connection, no: i64, state: &State) -> Result<(), Trouble> {
+fn write_plan_facts(db: &Connection, no: i64, state: &State, begun: u64) -> Result<(), Trouble> {
     let run = run_of(state)?;
-    db.prepare_cached("REPLACE INTO plans (run, facts) VALUES (?1, ?2)")?.execute(params![no, json(run)?])?;
+    let facts = json(&Planned { begun, run })?;
+    db.prepare_cached("REPLACE INTO plans (run, facts) VALUES (?1, ?2)")?.execute(params![no, facts])?;
     let mut update = db.prepare_cached("UPDATE runs SET name = ?2, plan = ?3, created = ?4 WHERE no = ?1")?;
     update.execute(params![no, run.name, run.plan, run.created.0])?;
     Ok(())
@@ -377,6 +388,10 @@ const TOUCH: &str = "UPDATE tasks SET decided = ?8, since = ?9, attempt = ?10, s
 const PUT: &str =
     "REPLACE INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
     ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
+
+/// By which commit a task is found. One that counts no longer may stay: whoever finds the task looks at it.
+const COUNT: &str = "INSERT INTO needs (run, task, pos, need) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (run, task, pos) DO UPDATE SET need = excluded.need WHERE need <> excluded.need";
 
 /// Which rows a snapshot has before it is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -398,8 +413,12 @@ fn write_snapshot(
     let may_touch = rows == Rows::Some && may_keep_lanes(&changes.cells);
     let mut touch = may_touch.then(|| db.prepare_cached(TOUCH)).transpose()?;
     let mut put = None;
-    for id in &changes.tasks {
-        let row = TaskRow::of(state.task(id).ok().flatten().ok_or_else(|| gone(id))?)?;
+    // In the order of the table: many rows at once then fill one page after the other.
+    let mut changed: Vec<&TaskId> = changes.tasks.iter().collect();
+    changed.sort_unstable_by_key(|id| id.as_str());
+    for id in changed {
+        let task = state.task(id).ok().flatten().ok_or_else(|| gone(id))?;
+        let row = TaskRow::of(task)?;
         let values = params![
             no,
             row.id,
@@ -425,6 +444,10 @@ fn write_snapshot(
             row.rest,
             row.room()
         ];
+        for (commit, place) in commits_of(task).zip(1_i64..) {
+            let mut count = db.prepare_cached(COUNT)?;
+            count.execute(params![no, row.id, -place, commit_key(commit)])?;
+        }
         let touched = touch.as_mut().map_or(Ok(0), |touch| touch.execute(values))?;
         if touched == 0 {
             let put = match &mut put {
@@ -435,7 +458,7 @@ fn write_snapshot(
         }
     }
     if !changes.links.is_empty() {
-        let mut cut = db.prepare_cached("DELETE FROM needs WHERE run = ?1 AND task = ?2")?;
+        let mut cut = db.prepare_cached("DELETE FROM needs WHERE run = ?1 AND task = ?2 AND pos >= 0")?;
         let mut link =
             db.prepare_cached("INSERT INTO needs (run, task, pos, need) VALUES (?1, ?2, ?3, ?4)")?;
         for id in &changes.links {

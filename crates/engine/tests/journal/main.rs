@@ -9,4 +9,5 @@ mod damage;
 mod snapshots;
 mod trips;
 mod truth;
+mod views;
 mod writers;

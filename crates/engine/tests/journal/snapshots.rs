@@ -1,9 +1,9 @@
 //! A spoiled snapshot is noticed and made anew.
 
-use piton_core::run::Status;
+use piton_core::run::{Command, Status};
 use piton_engine::journal::Journal;
 
-use crate::bench::{Folder, at, create, done, plan, run_id, spec, start, status, with_small};
+use crate::bench::{Folder, at, blocked, create, done, id, plan, run_id, spec, start, status, with_small};
 
 #[test]
 fn a_spoiled_snapshot_is_proven_wrong_and_made_anew() {
@@ -55,6 +55,28 @@ fn a_command_that_meets_a_spoiled_snapshot_mends_it() {
         assert_eq!(status(&journal, "a"), Status::InProgress);
         assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0], "{damage}");
     }
+}
+
+/// Whoever only reads cannot make a snapshot of another layout anew, and looks at the events instead.
+#[test]
+fn a_reader_understands_a_run_whose_snapshot_has_another_layout() {
+    let (folder, mut journal) = with_small();
+    journal.command(&run_id(), &blocked("a"), at(1)).unwrap();
+    let skip = Command::Skip { task: id("c"), by: "me".into(), reason: String::new() };
+    journal.command(&run_id(), &skip, at(2)).unwrap();
+    let answers = |journal: &Journal| {
+        let by_status = Status::ALL.map(|status| journal.tasks_in(&run_id(), status, 9).unwrap());
+        let open = journal.unfinished(&run_id()).unwrap();
+        let ready = journal.ready(&run_id(), at(3), 9).unwrap();
+        (by_status, open, ready, journal.first_dead(&run_id(), 0).unwrap())
+    };
+    let truth = answers(&journal);
+    assert_eq!((truth.1.len(), truth.3.clone()), (3, Some(id("a"))));
+    folder.sql("UPDATE runs SET layout = 16; UPDATE tasks SET lane = NULL, turn = NULL");
+    let reader = Journal::open_existing(&folder.path).unwrap().unwrap();
+    assert_eq!(answers(&reader), truth);
+    journal.load(&run_id()).unwrap();
+    assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0]);
 }
 
 /// How far the log has been written; what follows are zeros, so that it need not grow.

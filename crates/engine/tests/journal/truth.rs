@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Budget, Digest, Fences, GroupId, Plan, Schedule, TaskId};
+use piton_core::plan::{Budget, Digest, Fences, GroupId, Oid, Plan, Schedule, TaskId};
 use piton_core::run::{
-    Action, AgentEnd, ByModel, CheckResult, Claim, Class, Closing, Command, Holder, Intent, Note, Recorded,
-    Refusal, Selection, Session, State, Status, Stop, StopReason, Task, Usage, Verdict, Work, decide,
-    startable,
+    Action, AgentEnd, ByModel, CheckResult, Claim, Class, Closing, Command, Evidence, Holder, Intent, Note,
+    Recorded, Refusal, Selection, Session, State, Status, Stop, StopReason, Task, Usage, Verdict, Work,
+    decide, startable,
 };
 use piton_core::time::{Span, Timestamp};
 use piton_engine::journal::CommandError;
@@ -75,6 +75,23 @@ fn all_judges(state: &State) -> Vec<Digest> {
     judges
 }
 
+/// Work, or none, or commits that may count for another task.
+fn random_evidence(dice: &mut Dice) -> Evidence {
+    let commit = |dice: &mut Dice| match dice.below(3) {
+        // What the engine lands.
+        0 => oid(9000 + dice.below(60) as u64),
+        _ => oid(4000 + dice.below(12) as u64),
+    };
+    let commits: Vec<Oid> = (0..1 + dice.below(2)).map(|_| commit(dice)).collect();
+    match dice.below(6) {
+        0 => Evidence::file("work"),
+        1 => Evidence::default(),
+        2 => Evidence::named(commits),
+        3 => Evidence { commits, uncommitted: vec!["x".to_owned()], ..Evidence::default() },
+        _ => Evidence { commits, ..Evidence::default() },
+    }
+}
+
 /// Something that may well be allowed at this state, or not.
 fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -> Command {
     let tasks: Vec<&Task> = state.tasks().collect();
@@ -98,7 +115,8 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
             _ => Selection::All,
         };
         let schedule = [Schedule::Layered, Schedule::Batch, Schedule::Flow][dice.below(3)];
-        return match dice.below(4) {
+        return match dice.below(5) {
+            4 => Command::Close { by, reason: String::new() },
             0 => Command::Attach {
                 engine: "e".into(),
                 session: Session {
@@ -190,14 +208,8 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
         }
         Status::InProgress => {
             let results = results(dice, &task.judges);
-            report(
-                id.as_str(),
-                Claim::Done {
-                    tree: Some(oid(3)),
-                    results,
-                    evidence: piton_core::run::Evidence::file("work"),
-                },
-            )
+            let evidence = random_evidence(dice);
+            report(id.as_str(), Claim::Done { tree: Some(oid(3)), results, evidence })
         }
         Status::Verifying => {
             let results = results(dice, &task.judges);
@@ -283,6 +295,7 @@ fn parts_groups_and_the_fold_come_to_the_same() {
                 let ready = parts.ready(&run, now, 5).unwrap();
                 let told: Vec<Task> = startable(&model, model.run().unwrap(), now).take(5).cloned().collect();
                 assert_eq!(ready, told, "seed {seed}, step {step}");
+                crate::views::agree(&parts, &run, &model, now);
                 for status in Status::ALL {
                     let told: Vec<&TaskId> =
                         model.tasks().filter(|t| !t.removed && t.status() == status).map(|t| &t.id).collect();
@@ -311,6 +324,8 @@ fn parts_groups_and_the_fold_come_to_the_same() {
         "Skipped",
         "EngineStarted",
         "Noted",
+        "RunClosed",
+        "ClaimWaits",
     ] {
         assert!(seen.contains_key(event), "no {event} in {seen:?}");
     }

@@ -128,7 +128,7 @@ pub(crate) fn of_plan(plan: &Utf8Path, given: Option<&Utf8Path>) -> Outcome<Proj
 /// What is said of a task that a run does not have.
 pub(crate) fn no_task(journal: &Journal, run: &RunId, task: &TaskId) -> Failure {
     let failure = Failure::new(format!("there is no task {task} in the run {run}"));
-    let known: Vec<TaskId> = journal.specs(run).into_iter().flatten().map(|spec| spec.id).collect();
+    let known: Vec<TaskId> = journal.ids(run).unwrap_or_default();
     let twin = known.iter().map(TaskId::as_str).find(|id| id.eq_ignore_ascii_case(task.as_str()));
     match twin.or_else(|| nearest(task.as_str(), known.iter().map(TaskId::as_str))) {
         Some(near) => failure.hint(format!("did you mean {near}?")),

@@ -2,11 +2,12 @@
 
 use camino::Utf8Path;
 use clap::{Args, Subcommand};
-use piton_core::chronicle::Said;
-use piton_core::plan::TaskId;
+use piton_core::chronicle::{Chronicle, Said};
+use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Command, Note};
 use piton_core::system::kit::guardrails::{self, Guardrail as Lesson};
 use piton_core::terminal::clean_text;
+use piton_engine::journal::Journal;
 use serde_json::json;
 
 use crate::args::{By, OfRun};
@@ -110,7 +111,7 @@ pub(crate) fn guardrail(command: &GuardrailCommand) -> Outcome<Exit> {
 /// Take one out, by its text or a part of it that no other has.
 fn remove(part: &str, by: &By, of: &OfRun) -> Outcome<Exit> {
     let mut found = find::run_to_change(&of.which, None)?;
-    let all = found.journal.chronicle(&found.run)?.guardrails;
+    let all = known(&found.journal, &found.run)?;
     let part = clean_text(part.as_bytes()).trim().to_lowercase();
     let mut texts: Vec<&str> = all.iter().map(|said| said.text.as_str()).collect();
     texts.dedup();
@@ -146,7 +147,7 @@ fn forget(found: &mut FoundRun, lesson: &Said, by: &str, as_json: bool) -> Outco
         if let (Some(file), Some(text), Some(left)) = (&file, &text, &left) {
             paths::put(file, Some(text.as_bytes()), left.as_bytes())?;
         }
-        let known = found.journal.chronicle(&found.run)?.guardrails;
+        let known = known(&found.journal, &found.run)?;
         let is_it = |said: &&Said| said.text == lesson.text || guardrails::are_one(said, lesson);
         if let Some(said) = known.iter().find(is_it) {
             let note = Note::GuardrailRemoved { text: said.text.clone() };
@@ -165,7 +166,11 @@ fn forget(found: &mut FoundRun, lesson: &Said, by: &str, as_json: bool) -> Outco
 
 fn guardrails_of(of: &OfRun) -> Outcome<Vec<Said>> {
     let FoundRun { journal, run, .. } = find::run(&of.which)?;
-    Ok(journal.chronicle(&run)?.guardrails)
+    known(&journal, &run)
+}
+
+fn known(journal: &Journal, run: &RunId) -> Outcome<Vec<Said>> {
+    Ok(Chronicle::of(&journal.events_of_no_task(run)?).guardrails)
 }
 
 fn list(guardrails: &[Said], as_json: bool, none: &str) {

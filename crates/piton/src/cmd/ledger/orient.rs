@@ -29,18 +29,19 @@ pub(crate) fn orient(args: &OrientArgs) -> Outcome<Exit> {
         Some(task) => find::run_of(task, &args.which),
         None => find::run(&args.which),
     }?;
-    let (facts, specs) = (standing::facts(&journal, &run)?, journal.specs(&run)?);
-    let chronicle = journal.chronicle(&run)?;
-    let task = match &args.task {
+    let (facts, chronicle) = (standing::facts(&journal, &run)?, journal.happened(&run)?);
+    let planned = standing::summary(&journal, &facts)?.counts.total() as usize;
+    let specs = journal.specs_of(&run, chronicle.completed())?;
+    let own = match &args.task {
         None => None,
         Some(id) => {
-            let spec = specs.iter().find(|spec| spec.id == *id);
-            let spec = spec.ok_or_else(|| find::no_task(&journal, &run, id))?;
-            let spent = journal.task(&run, id)?.map_or(0, |task| task.spent);
-            Some((spec, spent + 1))
+            let known = journal.task(&run, id)?.filter(|task| !task.removed);
+            let known = known.ok_or_else(|| find::no_task(&journal, &run, id))?;
+            journal.spec(&run, id)?.map(|spec| (spec, known.spent + 1))
         }
     };
-    let mut orientation = Orientation::new(&facts, &specs, &chronicle, task);
+    let task = own.as_ref().map(|(spec, attempt)| (spec, *attempt));
+    let mut orientation = Orientation::of_part(&facts, planned, &specs, &chronicle, task);
     if args.json {
         orientation.cut_to(args.max_bytes, Format::Json);
         ui::answer_json(&orientation.document());

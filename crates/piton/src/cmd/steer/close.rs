@@ -49,7 +49,7 @@ pub(crate) fn close(args: &CloseArgs) -> Outcome<Exit> {
         ));
         return Err(failure.hint(format!("piton stop --run {run}   ends it first")));
     }
-    if !project.engine_lives(&run) && left_at_work(&mut found.journal, &run)? {
+    if !project.engine_lives(&run) && left_at_work(&found.journal, &run)? {
         ui::say(format!("the engine of the run {run} has ended; Piton first records what it was doing"));
         overrides::end_jobs(&mut found, &[], args.json)?;
     }
@@ -87,11 +87,10 @@ fn say_which(project: Option<&Utf8Path>) -> Outcome<Failure> {
 }
 
 /// Whether the journal has tasks at work for an engine that did not come to say what became of them.
-fn left_at_work(journal: &mut Journal, run: &RunId) -> Outcome<bool> {
-    let state = journal.load(run)?;
-    let attached = state.run().is_some_and(|run| run.engine.is_some());
+fn left_at_work(journal: &Journal, run: &RunId) -> Outcome<bool> {
+    let attached = standing::facts(journal, run)?.engine.is_some();
     let is_left = |task: &Task| {
         task.is_engines() && (task.decided == Status::InProgress || attached && task.decided.holds_slot())
     };
-    Ok(state.tasks().any(is_left))
+    Ok(journal.under_way(run)?.iter().any(is_left))
 }

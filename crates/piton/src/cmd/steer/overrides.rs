@@ -153,9 +153,9 @@ impl Observer for Printer {
 pub(crate) fn retry(args: &OfTask) -> Outcome<Exit> {
     let mut found = command::run(&args.which, Some(&args.task))?;
     // A retry cannot start while its provider is unavailable: say so.
-    let state = found.journal.load(&found.run)?;
-    let meant = state.run().zip(state.task(&args.task).ok().flatten());
-    let provider = meant.map(|(run, task)| run.provider(piton_core::run::worker(run, task)).to_owned());
+    let facts = standing::facts(&found.journal, &found.run)?;
+    let task = found.journal.task(&found.run, &args.task)?;
+    let provider = task.map(|task| facts.provider(piton_core::run::worker(&facts, &task)).to_owned());
     if let Some(provider) = provider
         && let Some(kept) = kept_by(&found, &provider)?
     {

@@ -95,7 +95,8 @@ pub(crate) fn cost(args: &CostArgs) -> Outcome<Exit> {
 }
 
 fn read(journal: &Journal, run: &piton_core::plan::RunId, costs: &mut Costs) -> Outcome {
-    let mut after = 0;
+    // What was only planned has cost nothing.
+    let mut after = journal.begun(run)?;
     loop {
         let page = journal.events(run, after, None, PAGE)?;
         for recorded in &page {

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use clap::Args;
-use piton_core::plan::TaskId;
+use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Event, Recorded};
 use piton_core::view::{self, Tone};
+use piton_engine::journal::Journal;
 
 use crate::args::Which;
 use crate::failure::{Exit, FINE, Outcome};
@@ -57,15 +58,43 @@ fn before_last(
     }
 }
 
+/// The last so many events, but for those of the plan up to `begun`: of these, the first one.
+fn last_of(
+    journal: &Journal,
+    run: &RunId,
+    task: Option<&TaskId>,
+    begun: u64,
+    many: usize,
+) -> Outcome<Vec<Recorded>> {
+    if begun == 0 {
+        return Ok(journal.last_events(run, task, many)?);
+    }
+    let end = journal.last_events(run, None, 1)?.last().map_or(0, |last| last.seq);
+    let all = usize::try_from(end.saturating_sub(begun)).unwrap_or(usize::MAX);
+    let mut events = journal.last_events(run, None, many.min(all))?;
+    if many > all {
+        events.splice(0..0, journal.event(run, 1)?);
+    }
+    Ok(events)
+}
+
 pub(crate) fn log(args: &LogArgs) -> Outcome<Exit> {
     let FoundRun { project, journal, run } = find::run(&args.which)?;
     let is_shown = |event: &Event| args.verbose || args.json || view::describe(event).tone != Tone::Quiet;
+    // The tasks that the run began with are not shown, and there may be many.
+    let shows_plan = args.verbose || args.json || args.task.is_some();
+    let begun = if shows_plan { 0 } else { journal.begun(&run)? };
     let mut after = match args.last {
         Some(last) => {
-            before_last(last, |many| Ok(journal.last_events(&run, args.task.as_ref(), many)?), is_shown)?
+            before_last(last, |many| last_of(&journal, &run, args.task.as_ref(), begun, many), is_shown)?
         }
         None => 0,
     };
+    if after == 0 && begun > 0 {
+        let first = journal.event(&run, 1)?;
+        first.iter().for_each(|first| ui::answer_line(line::line(first)));
+    }
+    after = after.max(begun);
     loop {
         let page = journal.events(&run, after, args.task.as_ref(), PAGE)?;
         for recorded in &page {

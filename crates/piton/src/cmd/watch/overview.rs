@@ -24,7 +24,7 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
     let FoundRun { project, mut journal, run } = find::run(&args.which)?;
     let facts = standing::facts(&journal, &run)?;
     let counts = standing::summary(&journal, &facts)?.counts;
-    let chronicle = journal.chronicle(&run)?;
+    let chronicle = journal.happened(&run)?;
     let tests = chronicle.tasks.values().filter_map(|story| story.tests).reduce(|mut sum, tests: Tests| {
         sum += tests;
         sum
@@ -79,10 +79,10 @@ struct Place<'s> {
     status: &'static str,
 }
 
-fn places<'s>(state: &'s State, chronicle: &Chronicle) -> Vec<Place<'s>> {
+fn places<'s>(tasks: &'s [Task], chronicle: &Chronicle) -> Vec<Place<'s>> {
     let queued = |task: &Task| chronicle.task(&task.id).and_then(|story| story.queued);
     let mut places: Vec<(u8, Option<u64>, Place<'s>)> = Vec::new();
-    for task in state.tasks().filter(|task| !task.removed) {
+    for task in tasks {
         let (rank, status) = match task.status() {
             Status::Completed if matches!(task.proof, Some(Proof::Landed { .. })) => (0, "merged"),
             Status::Merging => (1, "merging"),
@@ -101,12 +101,17 @@ fn places<'s>(state: &'s State, chronicle: &Chronicle) -> Vec<Place<'s>> {
 }
 
 pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
-    let FoundRun { mut journal, run, .. } = find::run(&args.which)?;
-    let (state, chronicle) = (journal.load(&run)?, journal.chronicle(&run)?);
-    let places = places(&state, &chronicle);
-    let facts = state.run().filter(|_| places.iter().any(|place| place.status == "ready"));
-    let standing = |place: &Place<'_>| match place.status {
-        "ready" => facts.and_then(|run| view::in_line(run, &place.task.id)),
+    let FoundRun { journal, run, .. } = find::run(&args.which)?;
+    let mut tasks = journal.landed(&run)?;
+    tasks.extend(journal.under_way(&run)?);
+    let chronicle = journal.stories(&run, tasks.iter().map(|task| &task.id))?;
+    let places = places(&tasks, &chronicle);
+    let facts = match places.iter().any(|place| place.status == "ready") {
+        true => Some(standing::facts(&journal, &run)?),
+        false => None,
+    };
+    let in_line = |place: &Place<'_>| match place.status {
+        "ready" => facts.as_ref().and_then(|run| view::in_line(run, &place.task.id)),
         _ => None,
     };
     let title = |id: &TaskId| chronicle.task(id).map(|story| story.title.clone()).unwrap_or_default();
@@ -119,7 +124,7 @@ pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
             };
             json!({
                 "position": no + 1, "task": place.task.id, "title": title(&place.task.id), "status": place.status,
-                "commit": commit, "waits": place.task.progress.waits, "line": standing(place),
+                "commit": commit, "waits": place.task.progress.waits, "line": in_line(place),
                 "verified_at": story.and_then(|story| story.verified_at).map(|at| at.to_string()),
                 "merged_at": story.and_then(|story| story.merged_at).map(|at| at.to_string()),
             })
@@ -127,13 +132,15 @@ pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
         ui::answer_json(&Value::Array(places.iter().enumerate().map(entry).collect()));
         return Ok(FINE);
     }
+    let mut lines = String::new();
     for (no, place) in places.iter().enumerate() {
         let title = ui::plain(&title(&place.task.id));
-        let waits = place.task.progress.waits.clone().or_else(|| standing(place));
+        let waits = place.task.progress.waits.clone().or_else(|| in_line(place));
         let waits = waits.map(|why| format!("  {}", ui::styled(DIM, ui::plain(&why)))).unwrap_or_default();
-        ui::answer_line(format!("{:>3}  {:7}  {:8} {title}{waits}", no + 1, place.status, place.task.id));
+        lines += &format!("{:>3}  {:7}  {:8} {title}{waits}\n", no + 1, place.status, place.task.id);
     }
-    if let Some(run) = facts {
+    ui::answer(lines);
+    if let Some(run) = &facts {
         ui::say(view::policy(run));
     }
     if places.is_empty() {
@@ -144,21 +151,18 @@ pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
 
 pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
     let FoundRun { project, mut journal, run } = find::run(&args.which)?;
-    let state = journal.load(&run)?;
     let facts = standing::facts(&journal, &run)?;
-    let stale = standing::stale(&project, &journal, &facts, &state.counts())?;
+    let counts = standing::summary(&journal, &facts)?.counts;
+    let stale = standing::stale(&project, &journal, &facts, &counts)?;
     let asked = begin::asked_since(&project, &mut journal, &run)?;
-    let open: Vec<&Task> =
-        state.tasks().filter(|task| !task.removed && !task.status().is_finished()).collect();
+    let is_open = counts.sum(Status::is_finished) < counts.total();
+    let open = if is_open { journal.unfinished(&run)? } else { Vec::new() };
     let skipped = standing::skipped(&journal, &run)?;
-    let unproven: Vec<&TaskId> = state
-        .tasks()
-        .filter(|task| !task.removed && task.proof == Some(Proof::Reported))
-        .map(|task| &task.id)
-        .collect();
-    let owed = owes_context(&state, &facts);
+    let unproven = journal.only_reported(&run)?;
+    // Of a run with nothing left to do, which a state without tasks stands for.
+    let owed = open.is_empty() && owes_context(&State::new(), &facts);
     if args.json {
-        let missing = |task: &&Task| json!({ "task": task.id, "status": task.status().name() });
+        let missing = |(id, status): &(TaskId, Status)| json!({ "task": id, "status": status.name() });
         ui::answer_json(&json!({
             "run": run, "complete": open.is_empty() && stale.is_empty() && asked.is_empty(), "asked_since": asked, "missing": open.iter().map(missing).collect::<Vec<_>>(),
             "skipped": standing::skipped_document(&skipped), "reported_only": unproven, "context_pending": owed,
@@ -184,18 +188,16 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
             ui::answer_line(format!("{task:8} skipped{why}"));
         }
         if !unproven.is_empty() {
-            let ids: Vec<&str> = unproven.iter().map(|id| id.as_str()).collect();
+            let ids: Vec<&str> = unproven.iter().map(TaskId::as_str).collect();
             ui::answer_line(format!("reported, not proven: {}", ids.join(", ")));
         }
         if owed {
             ui::hint("the project's description is not updated yet: `piton run PLAN` does it");
         }
     } else {
-        for task in &open {
-            ui::answer_line(format!("{:8} {}", task.id, task.status()));
-        }
-        let all = state.tasks().filter(|task| !task.removed).count();
-        ui::say(format!("{} of {} not completed", open.len(), view::counted(all as u64, "task")));
+        ui::answer(open.iter().map(|(id, status)| format!("{id:8} {status}\n")).collect::<String>());
+        let all = view::counted(counts.total().into(), "task");
+        ui::say(format!("{} of {all} not completed", open.len()));
     }
     Ok(if open.is_empty() && stale.is_empty() && asked.is_empty() { FINE } else { UNFINISHED })
 }

@@ -1,0 +1,93 @@
+//! Commands that look at a run as a whole, and the part of it that they look for.
+
+use std::sync::Arc;
+
+use piton_core::plan::{Digest, TaskId};
+use piton_core::run::{CheckResult, Claim, Command, Evidence, State, Status, Task, Verdict};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::error::Trouble;
+use super::query::{self, Head};
+use super::rows::{REMOVED, STATUS, TASK_COLUMNS, TaskRow};
+
+/// What such a command can be decided on, and whether that stands for the whole run.
+pub(super) fn part(db: &Connection, head: &Head, command: &Command) -> Result<(State, bool), Trouble> {
+    match command {
+        Command::Report { task, claim, .. } => match claim {
+            Claim::Done { results, evidence, .. } | Claim::ToConfirm { results, evidence, .. } => {
+                Ok((of_claim(db, head, task, results, evidence)?, false))
+            }
+            Claim::Failed { .. } | Claim::Blocked { .. } => Ok((query::part(db, head)?, false)),
+        },
+        Command::Close { .. } => Ok((of_closing(db, head)?, true)),
+        _ => Ok((query::snapshot(db, head)?, true)),
+    }
+}
+
+/// A claim, the tasks that its commits may count for, and for each check that may prove it another task that has it.
+fn of_claim(
+    db: &Connection,
+    head: &Head,
+    id: &TaskId,
+    results: &[CheckResult],
+    evidence: &Evidence,
+) -> Result<State, Trouble> {
+    let mut state = query::part(db, head)?;
+    let Some(task) = query::task(db, head.no, id)? else { return Ok(state) };
+    let mut has_free = false;
+    for commit in &evidence.commits {
+        let mut is_free = !task.counts.contains(commit);
+        for other in query::counted_for(db, head.no, commit)?.into_iter().filter(|other| other != id) {
+            is_free = false;
+            load(db, head.no, &mut state, other)?;
+        }
+        has_free |= is_free;
+    }
+    if !has_free {
+        let is_its =
+            |result: &&CheckResult| result.verdict == Verdict::Pass && task.judges.contains(&result.check);
+        for result in results.iter().filter(is_its) {
+            if let Some(other) = another_with(db, head.no, id, &result.check)? {
+                state.load_task(other.id.clone(), Some(other));
+            }
+        }
+    }
+    Ok(state)
+}
+
+fn load(db: &Connection, no: i64, state: &mut State, id: TaskId) -> Result<(), Trouble> {
+    let task = query::task(db, no, &id)?;
+    state.load_task(id, task);
+    Ok(())
+}
+
+/// Another task of the plan that has this check.
+fn another_with(db: &Connection, no: i64, id: &TaskId, check: &Digest) -> Result<Option<Task>, Trouble> {
+    let sql = format!(
+        "SELECT {TASK_COLUMNS} FROM tasks
+         WHERE run = ?1 AND id <> ?2 AND flags & {REMOVED} = 0 AND instr(rest, ?3) > 0"
+    );
+    let mut select = db.prepare_cached(&sql)?;
+    let rows = select.query_map(params![no, id.as_str(), check.as_str()], TaskRow::read)?;
+    for row in rows {
+        let task = row?.task()?;
+        // It may be named for another reason.
+        if task.judges.contains(check) {
+            return Ok(Some(task));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether anything is left to do is all that counts: one open task stands for all.
+fn of_closing(db: &Connection, head: &Head) -> Result<State, Trouble> {
+    query::part(db, head)?;
+    let sql = format!(
+        "SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1 AND flags & {REMOVED} = 0 AND {STATUS} NOT IN (?2, ?3) LIMIT 1"
+    );
+    let finished = params![head.no, Status::Completed as u32, Status::Skipped as u32];
+    let open = db.prepare_cached(&sql)?.query_row(finished, TaskRow::read).optional()?;
+    let open = open.map(TaskRow::task).transpose()?;
+    let tasks = open.map(|task| (task, Arc::from([])));
+    Ok(State::restore(Some(query::facts(db, head)?), head.seq, tasks))
+}

@@ -1,0 +1,130 @@
+//! What is answered from a part of a run is what the whole of it answers.
+
+use std::collections::BTreeMap;
+
+use piton_core::chronicle::Chronicle;
+use piton_core::plan::{RunId, TaskId, TaskSpec};
+use piton_core::run::{Event, Missing, Proof, Recorded, State, Status, Task, Tests};
+use piton_core::time::Timestamp;
+use piton_core::view::{self, Format, Orientation, Sources, Why};
+use piton_engine::journal::Journal;
+
+/// Hold every answer from a part of the run against the same answer from the whole state and the whole journal.
+pub(crate) fn agree(journal: &Journal, run: &RunId, whole: &State, now: Timestamp) {
+    let chronicle = journal.chronicle(run).unwrap();
+    let events = journal.events(run, 0, None, usize::MAX).unwrap();
+    whys(journal, run, whole, now);
+    lists(journal, run, whole);
+    stories(journal, run, &chronicle, &events);
+    orientations(journal, run, whole, &chronicle);
+}
+
+/// `piton why`, with and without an engine.
+fn whys(journal: &Journal, run: &RunId, whole: &State, now: Timestamp) {
+    for engine_lives in [false, true] {
+        let reason = |seq| match journal.event(run, seq).unwrap()?.event {
+            Event::Failed { reason, .. } | Event::Skipped { reason, .. } => Some(reason),
+            _ => None,
+        };
+        let sources = Sources {
+            engine_lives,
+            reason: &reason,
+            words: &|_| None,
+            worktree: &|_| None,
+            first_dead: &|group| journal.first_dead(run, group).unwrap(),
+            ahead: &|task| view::ahead(&journal.under_way(run).unwrap(), task),
+        };
+        let of_whole = Sources {
+            first_dead: &|group| view::first_dead(whole, group),
+            ahead: &|task| view::ahead(whole.tasks(), task),
+            ..sources
+        };
+        for task in whole.tasks() {
+            let ask =
+                |state: &State| -> Result<Option<Why>, Missing> { view::why(state, &task.id, now, &sources) };
+            let part = journal.ask(run, ask).unwrap().flatten();
+            assert_eq!(part, view::why(whole, &task.id, now, &of_whole).unwrap(), "why {}", task.id);
+        }
+    }
+}
+
+/// `piton complete`, `piton queue` and `piton close`.
+fn lists(journal: &Journal, run: &RunId, whole: &State) {
+    let planned = || whole.tasks().filter(|task| !task.removed);
+    let open: Vec<(TaskId, Status)> = planned()
+        .filter(|task| !task.status().is_finished())
+        .map(|task| (task.id.clone(), task.status()))
+        .collect();
+    assert_eq!(journal.unfinished(run).unwrap(), open);
+    let reported = planned().filter(|task| task.proof == Some(Proof::Reported));
+    assert_eq!(journal.only_reported(run).unwrap(), reported.map(|task| task.id.clone()).collect::<Vec<_>>());
+    let by_id = |mut tasks: Vec<Task>| {
+        tasks.sort_by(|one, other| one.id.cmp(&other.id));
+        tasks
+    };
+    let has_landed =
+        |task: &&Task| task.status() == Status::Completed && matches!(task.proof, Some(Proof::Landed { .. }));
+    assert_eq!(
+        by_id(journal.landed(run).unwrap()),
+        planned().filter(has_landed).cloned().collect::<Vec<_>>()
+    );
+    let is_under_way = |task: &&Task| {
+        task.status().holds_slot() || matches!(task.status(), Status::Verified | Status::Merging)
+    };
+    let under_way: Vec<Task> = whole.tasks().filter(is_under_way).cloned().collect();
+    assert_eq!(by_id(journal.under_way(run).unwrap()), under_way, "none of them is removed");
+    let specs = journal.specs(run).unwrap();
+    assert_eq!(journal.ids(run).unwrap(), specs.iter().map(|spec| spec.id.clone()).collect::<Vec<_>>());
+}
+
+/// `piton progress`, `piton queue`, `piton cost` and `piton log`.
+fn stories(journal: &Journal, run: &RunId, chronicle: &Chronicle, events: &[Recorded]) {
+    let happened = journal.happened(run).unwrap();
+    assert_eq!(Chronicle { tasks: BTreeMap::new(), ..happened.clone() }, {
+        Chronicle { tasks: BTreeMap::new(), ..chronicle.clone() }
+    });
+    for (id, story) in &chronicle.tasks {
+        // Where nothing has happened, all that is told is what the plan says.
+        let planned = Chronicle::of(&journal.events(run, 0, Some(id), 1).unwrap());
+        assert_eq!(happened.task(id).or(planned.task(id)), Some(story), "{id}");
+        let alone = journal.stories(run, [id]).unwrap();
+        assert_eq!(alone.task(id), Some(story), "{id}");
+    }
+    let tests = |chronicle: &Chronicle| {
+        let all = chronicle.tasks.values().filter_map(|story| story.tests);
+        all.reduce(|mut sum: Tests, tests| {
+            sum += tests;
+            sum
+        })
+    };
+    let attempts =
+        |chronicle: &Chronicle| chronicle.tasks.values().map(|story| u64::from(story.attempt)).sum::<u64>();
+    assert_eq!((tests(&happened), attempts(&happened)), (tests(chronicle), attempts(chronicle)));
+
+    let begun = journal.begun(run).unwrap();
+    let (first, since) = events.split_at(usize::try_from(begun).unwrap());
+    assert!(matches!(first[0].event, Event::RunCreated { .. }));
+    assert!(first[1..].iter().all(|recorded| matches!(recorded.event, Event::TaskAdded { .. })));
+    assert!(since.first().is_none_or(|recorded| !matches!(recorded.event, Event::TaskAdded { .. })));
+    let of_no_task: Vec<Recorded> =
+        events.iter().filter(|recorded| recorded.event.task().is_none()).cloned().collect();
+    assert_eq!(journal.events_of_no_task(run).unwrap(), of_no_task);
+}
+
+/// `piton orient`, of the run and of some tasks.
+fn orientations(journal: &Journal, run: &RunId, whole: &State, chronicle: &Chronicle) {
+    let (facts, specs) = (whole.run().unwrap(), journal.specs(run).unwrap());
+    let happened = journal.happened(run).unwrap();
+    let completed = journal.specs_of(run, happened.completed()).unwrap();
+    let planned = whole.counts().total() as usize;
+    let tasks: [Option<&TaskSpec>; 3] = [None, specs.first(), specs.last()];
+    for spec in tasks {
+        let task = spec.map(|spec| (spec, 2));
+        let mut all = Orientation::new(facts, &specs, chronicle, task);
+        let mut part = Orientation::of_part(facts, planned, &completed, &happened, task);
+        assert_eq!(part.to_string(), all.to_string());
+        all.cut_to(2000, Format::Json);
+        part.cut_to(2000, Format::Json);
+        assert_eq!(part.document(), all.document());
+    }
+}
