@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people, which may panic")]
 
 mod bench;
+mod commands;
 mod files;
 mod gits;
 mod journal;
@@ -36,6 +37,10 @@ const PARTS: [Part; 8] = [
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/performance.md");
 const MARKS: [&str; 2] =
     ["<!-- figures: written by `cargo bench -- --write` -->\n", "<!-- end of figures -->\n"];
+/// The table of every command, which has columns of its own.
+const COMMANDS: &str = "commands";
+const COMMANDS_MARKS: [&str; 2] =
+    ["<!-- commands: written by `cargo bench -- commands --write` -->\n", "<!-- end of commands -->\n"];
 
 fn main() -> ExitCode {
     let wishes: Vec<String> = std::env::args().skip(1).filter(|wish| wish != "--bench").collect();
@@ -53,11 +58,24 @@ fn main() -> ExitCode {
         }
     }
     if write && named.is_empty() {
-        let page = fs::read_to_string(PAGE).unwrap();
-        let (before, rest) = page.split_once(MARKS[0]).unwrap();
-        let (_, after) = rest.split_once(MARKS[1]).unwrap();
-        fs::write(Path::new(PAGE), format!("{before}{}{table}{}{after}", MARKS[0], MARKS[1])).unwrap();
-        println!("written: docs/performance.md");
+        put(&table, MARKS);
+    }
+    if named.is_empty() || named.iter().any(|wish| *wish == COMMANDS) {
+        println!("measuring: {COMMANDS}");
+        let table = commands::table();
+        println!("{table}");
+        if write {
+            put(&table, COMMANDS_MARKS);
+        }
     }
     ExitCode::SUCCESS
+}
+
+/// Write a table into the page, between two marks.
+fn put(table: &str, marks: [&str; 2]) {
+    let page = fs::read_to_string(PAGE).unwrap();
+    let (before, rest) = page.split_once(marks[0]).unwrap();
+    let (_, after) = rest.split_once(marks[1]).unwrap();
+    fs::write(Path::new(PAGE), format!("{before}{}{table}{}{after}", marks[0], marks[1])).unwrap();
+    println!("written: docs/performance.md");
 }
