@@ -173,7 +173,13 @@ impl Step<'_> {
     ) -> Result<Option<Moved>, GitError> {
         let write =
             |from: &Oid, to: &Oid| index.call(["read-tree", "-m", "-u", from.as_str(), to.as_str()]).answer();
-        let written = write(self.old, self.candidate)?;
+        let mut written = write(self.old, self.candidate)?;
+        if written.code != Some(0) {
+            // Git has looked at times alone. A file with the right content and another time is not in the way: somebody touched
+            // it, or a recovery put it back and was killed before the index knew.
+            index.call(["update-index", "-q", "--refresh"]).answer()?;
+            written = write(self.old, self.candidate)?;
+        }
         if written.code != Some(0) {
             // The files were all at `old` a moment ago: what is at the candidate's version now was written by this git.
             concerned.undo()?;

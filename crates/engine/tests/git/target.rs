@@ -98,6 +98,24 @@ fn a_dirty_checkout_is_the_same_to_the_byte_after_a_landing() {
     assert_eq!(sandbox.git("stash list"), "");
 }
 
+/// A recovery that was cut off in turn has put a file back, and not written down when.
+#[test]
+fn a_file_whose_time_alone_differs_is_not_in_the_way() {
+    let sandbox = Sandbox::new();
+    let old = sandbox.oid("main");
+    let task = sandbox.task("T1", |at| write(&at.join("a"), "work\n"));
+    let candidate = sandbox.candidate(&task);
+    let path = sandbox.project().join("a");
+    let same = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, same).unwrap();
+    let age = SystemTime::now() - Duration::from_secs(3600);
+    fs::File::options().write(true).open(&path).unwrap().set_modified(age).unwrap();
+    assert_eq!(sandbox.land(&old, &candidate, long_ago()), Moved::Done);
+    assert_eq!((sandbox.oid("main"), fs::read_to_string(&path).unwrap()), (candidate, "work\n".to_owned()));
+    assert_eq!(sandbox.git("status --porcelain"), "");
+}
+
 #[test]
 fn files_in_the_way_make_the_landing_wait() {
     let check = |spoil: fn(&Sandbox), expected: &str| {
