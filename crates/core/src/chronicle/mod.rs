@@ -404,7 +404,7 @@ impl Story {
             };
             add(&mut self.failures, failure);
         }
-        // Only what an agent can fix is told to the next; only a code failure spends the number.
+        // The next agent hears only of what an agent can fix; only a code failure spends an attempt.
         let attempt = self.attempt + u32::from(class == Class::Code);
         let mut say =
             |text: &str| add(&mut self.feedback, Feedback { attempt, text: cut(text.trim_end(), TEXT) });

@@ -18,7 +18,7 @@ use crate::time::{Span, Timestamp};
 const MOST_TOGETHER: usize = 16;
 /// A candidate that was set aside so often goes first, and nothing is begun beside it.
 const MOST_PASSED_OVER: u32 = 2;
-/// Checks shorter than this are not worth a second proof beside them: whoever comes meanwhile is proven together next.
+/// Checks shorter than this are not worth a second proof beside them: candidates that come meanwhile share the next proof.
 const SHORT: Span = Span::seconds(2);
 
 /// What is known of those that are to land.
@@ -301,7 +301,7 @@ impl Line {
         self.forget(task);
     }
 
-    /// A task is no longer to land, or not as it is.
+    /// A task is no longer a candidate: it failed, was reset, or has to be done again.
     pub(super) fn leave(&mut self, task: &TaskId) {
         self.proofs.retain(|_, proof| !proof.chain.contains(task));
         self.let_go(task);

@@ -34,7 +34,7 @@ pub enum Note {
     Carried { file: String, fields: serde_json::Value },
     /// An edit of a state file, made in a copy that showed the journal up to `shown`, was taken in.
     Heard { file: String, shown: u64, edit: String },
-    /// When whoever was at it before this journal says that the work began.
+    /// When the work began, as another program wrote it before this journal.
     Began { began: Timestamp },
     /// The plan's files could not be read while the run went on: it goes on with what it had.
     PlanUnreadable { reason: String },

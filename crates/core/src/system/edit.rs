@@ -94,7 +94,7 @@ impl What {
     }
 }
 
-/// The commands that an edit of this file comes to. A claim of done comes to none yet: whoever asks runs the checks first
+/// The commands that an edit of this file comes to. A claim of done comes to none yet: the caller runs the checks first
 /// and reports with their results. So does an update of the context whose commit has to be looked up, and a task that is
 /// to be added: it is written into the plan, and the run extended by what is read there.
 pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {

@@ -19,7 +19,9 @@ pub fn in_line(run: &Run, task: &TaskId) -> Option<String> {
     Some(match proof.stage {
         Stage::UnderWay => format!("is being checked where it is to land{with}"),
         Stage::Passed(_) => format!("has passed where it is to land{with}, and lands next"),
-        Stage::Red => format!("is red where it is to land{with}; a shorter chain tells who is to blame"),
+        Stage::Red => {
+            format!("is red where it is to land{with}; checks of fewer tasks will show which one fails")
+        }
     })
 }
 

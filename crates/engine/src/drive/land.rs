@@ -18,7 +18,7 @@ use crate::{checks, clock, crash};
 /// What is pinned for a task until it has landed and its worktree is gone.
 pub const PINS: [&str; 3] = ["candidate", "captured", "shown"];
 
-/// So many tasks that landed before are named to whoever has to fit in with them.
+/// So many tasks that landed before are named to an agent whose work does not fit in with them.
 const MOST_OTHERS: usize = 5;
 /// Of so many it is looked at what they changed.
 const LOOKED_AT: usize = 50;
@@ -79,7 +79,7 @@ pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> 
 /// Merge each member of the chain into what those before it make of the tip; or what became clear on the way.
 fn merge(order: &Order, proof: u64) -> Result<Result<Chain<'_>, Vec<Command>>, Trouble> {
     let repo = order.repo()?;
-    // No lease yet: whoever moves the target while this is proven is noticed before it moves again.
+    // No lease yet: if the target is moved while this is proven, the move notices it.
     let tip = order.tip()?;
     let (mut at, mut tree, mut members) = (tip.clone(), None, Vec::new());
     let specs = order.ahead.iter().map(|member| &member.spec).chain([&order.spec]);
@@ -184,7 +184,7 @@ fn red(order: &Order, tip: &Oid, all: &[&Check], results: &[CheckResult]) -> Opt
     let reason = verdict::reason(results)?;
     let (task, fence) = (order.task.id.clone(), order.fence());
     if let Some(agent) = silent(all, results) {
-        // Whoever was to judge is to blame, not the work.
+        // The reviewer is to blame, not the work.
         let (tree, end) = (order.task.progress.tree.clone()?, AgentEnd::Transient { reason });
         return Some(Command::ReviewerCut {
             task,
