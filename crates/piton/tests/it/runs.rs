@@ -89,9 +89,11 @@ fn closing_a_run_takes_in_what_became_of_the_tasks_of_a_dead_engine() {
     let root = sandbox.root();
     sandbox.fifo("arrived-T1");
     sandbox.fifo("arrived-T2");
-    sandbox.fifo("gate");
+    // One each: an agent that is about to die could take the other's.
+    sandbox.fifo("gate-T1");
+    sandbox.fifo("gate-T2");
     let agent = format!(
-        "echo $PPID > {root}/keeper-$PITON_TASK; cat {root}/arrived-$PITON_TASK; cat {root}/gate; echo x > $PITON_TASK.txt"
+        "echo $PPID > {root}/keeper-$PITON_TASK; cat {root}/arrived-$PITON_TASK; cat {root}/gate-$PITON_TASK; echo x > $PITON_TASK.txt"
     );
     sandbox.program("agent", &agent);
     let tasks = task("T1", "") + &task("T2", "") + &task("T3", "depends_on = ['T1']");
@@ -106,7 +108,7 @@ fn closing_a_run_takes_in_what_became_of_the_tasks_of_a_dead_engine() {
     let keeper: i32 = sandbox.read(root.join("keeper-T1")).trim().parse().expect("a process id");
     let keeper = rustix::process::Pid::from_raw(keeper).expect("not zero");
     rustix::process::kill_process(keeper, Signal::KILL).expect("the keeper");
-    sandbox.meet("gate");
+    sandbox.meet("gate-T2");
     let _ = until("the end of what ran", || {
         let closed = sandbox.run("close plan.toml");
         (!closed.contains("left these running")).then(|| closed.exits(0).says("closed by you"))
