@@ -27,6 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The same for what has been waited for already.
 const SECOND_PATIENCE: Duration = Duration::from_secs(1);
 
+/// So often it is looked, whatever time that takes: on a busy machine one look may take longer than that.
+const LEAST_LOOKS: u32 = 10;
+
 /// So often what was started in the meantime is put into the group, too. Who starts something all the time is followed
 /// by descent.
 const ROUNDS: u32 = 4;
@@ -162,9 +165,10 @@ impl Tree {
         let start = Instant::now();
         let mut pause = Duration::from_millis(2);
         let mut told = HashSet::new();
-        let mut empty_looks = 0;
+        let (mut looks, mut empty_looks) = (0, 0);
         loop {
             let living = self.living()?;
+            looks += 1;
             // Asked after the look: who was missed by it is still a child, or in the group.
             empty_looks = if living.is_empty() { empty_looks + 1 } else { 0 };
             if living.is_empty() && self.is_gone(empty_looks) {
@@ -185,13 +189,13 @@ impl Tree {
                 self.race(signalled);
             }
             let elapsed = start.elapsed();
-            if elapsed >= time {
+            if elapsed >= time && looks >= LEAST_LOOKS {
                 // A process is there, also where none was seen.
                 return Ok(living.len().max(1));
             }
             // Newcomers mean that a process forks: race it rather than wait.
             if !fresh {
-                thread::sleep(pause.min(time - elapsed));
+                thread::sleep(pause.min(time.saturating_sub(elapsed).max(Duration::from_millis(2))));
                 pause = (pause * 2).min(Duration::from_millis(100));
             }
         }
