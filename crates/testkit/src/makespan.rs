@@ -320,6 +320,7 @@ impl World {
                     tree,
                     changed: true,
                     found_work: true,
+                    touches_judges: false,
                     markers: Vec::new(),
                     commits: Vec::new(),
                     created: Vec::new(),

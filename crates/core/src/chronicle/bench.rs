@@ -185,6 +185,7 @@ impl Bench {
             tree: oid(last + 1000),
             changed: true,
             found_work: true,
+            touches_judges: true,
             markers: Vec::new(),
             commits: commits.iter().map(made).collect(),
             created: Vec::new(),

@@ -11,7 +11,7 @@ use super::evidence::Mark;
 use super::holding::HolderProcess;
 use super::imported::ImportedTask;
 use super::line::ProofEnd;
-pub use super::note::{ContextUpdate, Note};
+pub use super::note::{CheckRun, ContextUpdate, Note};
 use super::pointers::Pointers;
 use super::reopen::Reopening;
 use super::report::{CommitMade, Report, Tests};
@@ -178,6 +178,9 @@ pub enum Event {
     VerificationStarted {
         task: TaskId,
         fence: u64,
+        /// Its checks run where it is to land, with those of the landing. Otherwise on the work by itself.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        lands: bool,
     },
     ChecksEnded {
         task: TaskId,
@@ -410,7 +413,10 @@ impl Event {
             | ContextUpdated { .. } => None,
             Noted { note, .. } => match note {
                 Note::Entry { task, .. } | Note::EditRefused { task, .. } => task.as_ref(),
-                Note::Told { task, .. } | Note::Spent { task, .. } | Note::Errors { task, .. } => Some(task),
+                Note::Told { task, .. }
+                | Note::Spent { task, .. }
+                | Note::Errors { task, .. }
+                | Note::ChecksRan { task, .. } => Some(task),
                 Note::Guardrail { .. }
                 | Note::GuardrailRemoved { .. }
                 | Note::Carried { .. }
@@ -576,6 +582,9 @@ pub struct Work {
     pub changed: bool,
     /// The tree differs from what this pass of the agent found.
     pub found_work: bool,
+    /// It changes files that decide how work is judged, so it is judged by itself first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub touches_judges: bool,
     /// Files in which conflict markers were left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub markers: Vec<String>,

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Land, Oid, TaskId};
+use crate::plan::{Digest, Land, Oid, TaskId};
 use crate::time::{Span, Timestamp};
 
 /// So many candidates are proven together at most.
@@ -80,9 +80,12 @@ pub enum ProofEnd {
     Passed {
         tree: Oid,
     },
-    /// A check is red on the tree of several candidates.
+    /// A check is red on the tree of several candidates, or of one whose checks ran nowhere else yet.
     Red {
         reason: String,
+        /// Which checks, and where.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        doubt: Option<Doubt>,
     },
     /// A candidate is in conflict with one before it, and not with the target.
     Conflict {
@@ -93,6 +96,13 @@ pub enum ProofEnd {
     Dropped {
         reason: String,
     },
+}
+
+/// Checks were red on a tree. Whether the work is to blame is still open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doubt {
+    pub tree: Oid,
+    pub checks: Vec<Digest>,
 }
 
 /// A proof that should be begun.
@@ -143,7 +153,7 @@ impl Line {
         let mut wanted: Vec<Proposal> = single.into_iter().map(alone).take(free).collect();
         let free = free - wanted.len();
         let chains = || self.proofs.values().filter(|proof| !proof.alone);
-        let is_short = self.took < SHORT;
+        let is_short = !self.took.is_zero() && self.took < SHORT;
         if rest.is_empty() || free == 0 || is_short && chains().next().is_some() {
             return wanted;
         }
@@ -250,8 +260,11 @@ impl Line {
                 self.proofs.remove(&number);
                 self.put_aside(task.clone());
             }
+            // What was built on it would wait for it, where each lands by itself.
             ProofEnd::Dropped { .. } => {
-                self.proofs.remove(&number);
+                if let Some(proof) = self.proofs.remove(&number).filter(|proof| !proof.alone) {
+                    self.proofs.retain(|_, other| !other.chain.starts_with(&proof.chain));
+                }
             }
         }
         self.blame();
@@ -306,6 +319,11 @@ impl Line {
         self.proofs.retain(|_, proof| !proof.chain.contains(task));
         self.let_go(task);
         self.forget(task);
+    }
+
+    /// It was red here, and has passed by itself: it is proven alone.
+    pub(super) fn prove_alone(&mut self, task: &TaskId) {
+        self.alone.insert(task.clone());
     }
 
     /// A candidate did not pass where it was to land.

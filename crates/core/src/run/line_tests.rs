@@ -55,7 +55,7 @@ impl Bench {
     }
 
     fn red(&mut self, number: u64) {
-        self.end(number, &ProofEnd::Red { reason: "red".to_owned() });
+        self.end(number, &ProofEnd::Red { reason: "red".to_owned(), doubt: None });
     }
 
     /// Land what lands next, and say what that was.
@@ -100,6 +100,17 @@ fn a_group_is_as_large_as_the_backlog_and_the_rate_of_failures_allow() {
     bench.begin(&names.join(" "));
     let lengths: Vec<usize> = bench.line.proofs.values().map(|proof| proof.chain.len()).collect();
     assert_eq!(lengths, [9, 18]);
+}
+
+/// Else it would never land: each lands by itself, and its first has no proof any more.
+#[test]
+fn what_was_built_on_a_proof_that_is_dropped_is_proven_again() {
+    let mut bench = Bench::new(2);
+    bench.land = Land::Each;
+    assert_eq!(bench.begin("a b"), "1:a 2:a,b");
+    bench.pass(2);
+    bench.end(1, &ProofEnd::Dropped { reason: "the target has moved".to_owned() });
+    assert_eq!(bench.begin("a b"), "3:a 4:a,b");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod create;
 mod ending;
 mod event;
 mod evidence;
+pub mod flakes;
 mod fold;
 mod holding;
 mod imported;
@@ -35,8 +36,8 @@ pub use command::{Claim, Command, NewRun, Refusal, Stop};
 pub(crate) use ending::ALSO_ASKED;
 pub use ending::{CONFLICT, Ending, NO_TEST, SELF_ANSWERED, SILENT, SLOW_CHECK, TIMED_OUT, TOGETHER};
 pub use event::{
-    AgentEnd, CheckResult, Class, ContextUpdate, Event, Next, Note, Recorded, Selection, Session, StopMode,
-    StopReason, Verdict, Work,
+    AgentEnd, CheckResult, CheckRun, Class, ContextUpdate, Event, Next, Note, Recorded, Selection, Session,
+    StopMode, StopReason, Verdict, Work,
 };
 pub use evidence::{Evidence, Mark};
 pub use holding::HolderProcess;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::imported::ImportedError;
 use super::report::Report;
 use super::usage::ByModel;
-use crate::plan::{Oid, TaskId};
+use crate::plan::{Digest, Oid, TaskId};
 use crate::time::{Span, Timestamp};
 
 /// Something to be kept that changes no task.
@@ -64,6 +64,36 @@ pub enum Note {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         job: String,
     },
+    /// Checks that ran, whatever came of it: for this task, or for a chain that it ends.
+    ChecksRan { task: TaskId, runs: Vec<CheckRun> },
+}
+
+/// How often a check ran on one tree, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckRun {
+    pub check: Digest,
+    pub name: String,
+    pub runs: u32,
+    pub passes: u32,
+    /// All runs together.
+    pub took: Span,
+    /// It was red and then passed, on the same tree.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flaked: bool,
+}
+
+impl CheckRun {
+    /// Of a check that has not run yet.
+    pub fn new(check: Digest, name: String) -> CheckRun {
+        CheckRun { check, name, runs: 0, passes: 0, took: Span(0), flaked: false }
+    }
+
+    pub fn add(&mut self, passed: bool, took: Span) {
+        self.flaked |= passed && self.runs > self.passes;
+        self.runs += 1;
+        self.passes += u32::from(passed);
+        self.took = self.took.plus(took);
+    }
 }
 
 /// How a run's results were folded into the project's own description.

@@ -259,7 +259,7 @@ fn step(task: &Task) -> Option<Action> {
             let work = Action::Work { task: id.clone(), fence, pass };
             Some(if progress.agent_done { Action::Capture { task: id, fence, pass } } else { work })
         }
-        Status::Verifying => Some(Action::Check { task: id, fence }),
+        Status::Verifying if progress.queued.is_none() => Some(Action::Check { task: id, fence }),
         Status::Merging => Some(Action::Move { task: id, fence }),
         _ => None,
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::event::{CheckResult, ContextUpdate, Selection, Session, StopMode, StopReason, Verdict};
+use super::flakes::Flakes;
 use super::line::Line;
 use super::overload::Overloads;
 use super::provider::Outages;
@@ -84,6 +85,9 @@ pub struct Run {
     /// Who is proven together, to land.
     #[serde(default, skip_serializing_if = "Line::is_new")]
     pub line: Line,
+    /// Checks that were red and then passed on the same tree.
+    #[serde(default, skip_serializing_if = "Flakes::is_empty")]
+    pub flakes: Flakes,
     /// How the last context update ended, until more is completed.
     #[serde(default)]
     pub context: Option<ContextUpdate>,
@@ -362,7 +366,8 @@ impl State {
                     run.left_alone(&id);
                 }
                 match after {
-                    Status::Verified | Status::Merging => {}
+                    _ if task.is_candidate() => {}
+                    Status::Merging => {}
                     Status::Completed if before != after && task.progress.landed_no.is_some() => {
                         run.line.land(&id);
                     }
@@ -410,7 +415,7 @@ impl State {
         if task.is_engines() && (status.holds_slot() || status == Status::Merging) {
             set(&mut self.active, task.id.clone(), here);
         }
-        if let (Status::Verified, Some(position)) = (status, task.progress.queued) {
+        if let (true, Some(position)) = (task.is_candidate(), task.progress.queued) {
             set(&mut self.queue, (position, task.id.clone()), here);
         }
         if status == Status::Completed && task.progress.worktree && task.progress.kept.is_none() {

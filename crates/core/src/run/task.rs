@@ -5,8 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::closing::Asks;
+use super::event::Work;
 use super::evidence::Mark;
 use super::holding::HolderProcess;
+use super::line::Doubt;
 use super::usage::Bill;
 use crate::plan::{Content, Digest, Oid, Outside, TaskId};
 use crate::time::{Span, Timestamp};
@@ -297,6 +299,19 @@ impl Task {
             || matches!(self.decided, InProgress | Confirming | Verifying | Verified | Merging)
     }
 
+    /// It is in the landing line: its checks have passed, or run where it is to land.
+    pub fn is_candidate(&self) -> bool {
+        let is_judged_there = self.decided == Status::Verifying && self.progress.queued.is_some();
+        self.is_engines() && (self.decided == Status::Verified || is_judged_there)
+    }
+
+    /// Whether its checks may run where it is to land and nowhere else: only commands judge it, and nothing has to be found
+    /// out about the work by itself.
+    pub(super) fn is_judged_where_it_lands(&self, work: &Work) -> bool {
+        let is_plain = self.reviews.is_empty() && !self.gate && !self.confirm && !self.may_stay_as_it_is();
+        is_plain && work.changed && work.commit.is_some() && !work.touches_judges
+    }
+
     /// The engine works on it, and not a ledger's holder.
     pub fn is_engines(&self) -> bool {
         self.holder == Some(Holder::Engine)
@@ -401,6 +416,9 @@ pub struct Progress {
     pub confirmed: bool,
     /// How often a reviewer has found gaps since a person last looked.
     pub rejections: u32,
+    /// Its work was red where it was to land.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
     /// Evidence that need not be paid for again.
     pub passes: Vec<Pass>,
     /// Jobs of this try whose use is booked, should somebody find them again.

@@ -3,7 +3,7 @@
 use super::ending::NO_TEST;
 use super::event::{CheckResult, Verdict};
 use super::report::Tests;
-use crate::plan::READ_TO_THE_END;
+use crate::plan::{Digest, READ_TO_THE_END};
 use crate::runners;
 
 /// Longest excerpt of one check's output in feedback.
@@ -46,6 +46,11 @@ pub fn tests(results: &[CheckResult]) -> Option<Tests> {
         sum += tests;
         sum
     })
+}
+
+/// The checks that did not pass.
+pub fn red(results: &[CheckResult]) -> Vec<Digest> {
+    results.iter().filter(|result| !result.verdict.lets_pass()).map(|result| result.check.clone()).collect()
 }
 
 /// One line about the first check that did not pass.

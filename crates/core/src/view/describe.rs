@@ -136,7 +136,10 @@ pub fn describe(event: &Event) -> Description {
             let who = for_another(agent, instead_of.as_deref());
             (Tone::Plain, format!("a fresh agent looks for what is left{who}"))
         }
-        Event::VerificationStarted { .. } => (Tone::Quiet, "checks started".to_owned()),
+        Event::VerificationStarted { lands: true, .. } => {
+            (Tone::Quiet, "waits for its checks where it is to land".to_owned())
+        }
+        Event::VerificationStarted { lands: false, .. } => (Tone::Quiet, "checks started".to_owned()),
         Event::ChecksEnded { results, .. } => {
             let passed = results.iter().filter(|r| r.verdict == Verdict::Pass).count();
             let tests = verdict::tests(results).map(|tests| format!(" (tests: {tests})")).unwrap_or_default();
@@ -152,7 +155,10 @@ pub fn describe(event: &Event) -> Description {
         }
         Event::ProofEnded { end, .. } => match end {
             ProofEnd::Passed { .. } => (Tone::Quiet, "they passed, and wait to land".to_owned()),
-            ProofEnd::Red { reason } => {
+            ProofEnd::Red { reason, doubt: Some(_) } => {
+                (Tone::Quiet, format!("red where it is to land, so the work is checked by itself: {reason}"))
+            }
+            ProofEnd::Red { reason, doubt: None } => {
                 (Tone::Plain, format!("not all can land together, so each is checked alone: {reason}"))
             }
             ProofEnd::Conflict { task, files } => {
@@ -252,6 +258,18 @@ pub fn describe(event: &Event) -> Description {
             Note::Carried { file, .. } => (Tone::Quiet, format!("{file} keeps fields of {by}")),
             Note::Spent { agent, used, estimate, .. } => {
                 (Tone::Quiet, format!("{agent} used {}", super::used_in_all(used.as_ref(), estimate)))
+            }
+            Note::ChecksRan { runs, .. } => {
+                let ran = counted(runs.iter().map(|run| u64::from(run.runs)).sum(), "check run");
+                let flaked: Vec<&str> =
+                    runs.iter().filter(|run| run.flaked).map(|run| run.name.as_str()).collect();
+                match flaked.is_empty() {
+                    true => (Tone::Quiet, ran),
+                    false => (
+                        Tone::Warning,
+                        format!("{ran}; red, then passed on the same tree: {}", flaked.join(", ")),
+                    ),
+                }
             }
             Note::Began { began } => (Tone::Quiet, format!("{by} reported that it began at {began}")),
             Note::Heard { file, edit, .. } => (Tone::Plain, format!("edited in {file}: {}", one_line(edit))),

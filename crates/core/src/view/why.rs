@@ -197,7 +197,15 @@ impl Search<'_> {
                 }
                 _ => self.say(depth, format!("a fresh agent is looking for anything left to do in {id}")),
             },
-            Status::Verifying => self.say(depth, format!("the checks of {id} have been running for {since}")),
+            Status::Verifying if task.is_candidate() => self.queued(task, depth),
+            Status::Verifying => {
+                self.say(depth, format!("the checks of {id} have been running for {since}"));
+                if task.progress.doubt.is_some() {
+                    let why =
+                        "it was red where it is to land; if it is red by itself, too, its agent is told";
+                    self.say(depth + 1, why);
+                }
+            }
             Status::Verified => self.queued(task, depth),
             Status::Merging => match &task.progress.waits {
                 Some(waits) => self.say(depth, format!("{id} is proven; landing waits: {waits}")),
@@ -340,14 +348,19 @@ impl Search<'_> {
             return self.engine(depth + 1);
         }
         let ahead = (self.sources.ahead)(task) as u64;
-        match (&task.progress.waits, ahead) {
-            (Some(waits), _) => self.say(depth, format!("{} is proven; landing waits: {waits}", task.id)),
-            (None, 0) => self.say(depth, format!("{} is proven and lands next", task.id)),
-            (None, n) => self.say(
-                depth,
-                format!("{} is proven; {} ahead of it in the queue", task.id, counted(n, "task")),
-            ),
-        }
+        let is_proven = task.decided == Status::Verified;
+        let (stands, next) = match is_proven {
+            true => ("is proven", "is proven and lands next"),
+            false => ("waits for its checks", "is checked next"),
+        };
+        self.say(
+            depth,
+            match (&task.progress.waits, ahead) {
+                (Some(waits), _) => format!("{} {stands}; landing waits: {waits}", task.id),
+                (None, 0) => format!("{} {next}", task.id),
+                (None, n) => format!("{} {stands}; {} ahead of it in the queue", task.id, counted(n, "task")),
+            },
+        );
         self.engine(depth + 1);
     }
 
@@ -496,10 +509,9 @@ pub fn first_dead(state: &State, group: u32) -> Option<TaskId> {
     state.tasks().find(is_dead).map(|task| task.id.clone())
 }
 
-/// How many of these tasks are proven and land before this one.
+/// How many of these tasks are in the landing line before this one.
 pub fn ahead<'t>(tasks: impl IntoIterator<Item = &'t Task>, task: &Task) -> usize {
-    let is_ahead =
-        |other: &&Task| other.status() == Status::Verified && other.progress.queued < task.progress.queued;
+    let is_ahead = |other: &&Task| other.is_candidate() && other.progress.queued < task.progress.queued;
     tasks.into_iter().filter(is_ahead).count()
 }
 

@@ -92,6 +92,7 @@ pub(crate) fn work(tree: u64) -> Work {
         tree: oid(tree),
         changed: true,
         found_work: true,
+        touches_judges: true,
         markers: Vec::new(),
         commits: Vec::new(),
         created: Vec::new(),

@@ -4,14 +4,14 @@ use std::thread;
 
 use piton_core::message;
 use piton_core::plan::{Check, Oid, TaskId};
-use piton_core::run::line::ProofEnd;
+use piton_core::run::line::{Doubt, ProofEnd};
 use piton_core::run::{
-    AgentEnd, CONFLICT, Carried, CheckResult, Class, Command, Intent, Pointers, TOGETHER, Task, Verdict,
-    verdict,
+    AgentEnd, CONFLICT, Carried, CheckResult, Class, Command, Intent, Pointers, Status, TOGETHER, Task,
+    Verdict, verdict,
 };
 
 use super::order::{Neighbour, Order, Trouble, commit_of};
-use super::work;
+use super::work::{self, OnRed, Subject};
 use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Repo, Worktree};
 use crate::{checks, clock, crash};
 
@@ -46,24 +46,29 @@ pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> 
     // Whom agents judge, or who meets somebody they judged, is proven alone.
     let untouched = if order.ahead.is_empty() { untouched(order, &tip, &tree)? } else { Vec::new() };
     let all = judges(order, &untouched);
+    if let Some(reason) = order.site.red_tip.reason_for(&tip, &all) {
+        let (task, fence) = (order.task.id.clone(), order.fence());
+        return Ok(vec![Command::LandingWaits { task, fence, reason }]);
+    }
     let Some((_, candidate)) = members.last().cloned() else { return Ok(Vec::new()) };
-    let results = run_unproven(order, &candidate, &tree, &all)?;
-    match verdict::reason(&results) {
-        Some(reason) if !order.ahead.is_empty() => {
-            return Ok(vec![ended(ProofEnd::Red { reason }, Vec::new())]);
-        }
-        _ => {}
+    let is_open = !order.ahead.is_empty() || is_unverified(&order.task);
+    let on_red = if is_open { OnRed::Stop } else { OnRed::Confirm };
+    let results = run_unproven(order, &candidate, &tree, &all, on_red)?;
+    if let Some(reason) = verdict::reason(&results).filter(|_| is_open) {
+        // Of several, each is proven alone; of one, the work is checked by itself.
+        let doubt = order.ahead.is_empty().then(|| Doubt { tree, checks: verdict::red(&results) });
+        return Ok(vec![ended(ProofEnd::Red { reason, doubt }, Vec::new())]);
+    }
+    if let Some(waits) = target_is_red(order, &tip, &all, &results)? {
+        return Ok(vec![waits]);
     }
     if let Some(failed) = red(order, &tip, &all, &results) {
         return Ok(vec![failed]);
     }
     repo.sync_objects(members.iter().map(|(_, commit)| commit))?;
-    // The last merge holds all before it. Another proof of the same chain's beginning has another last one.
-    let mut pins = vec![RefChange::pin(&order.pin_name("candidate"), &candidate)?];
-    for (task, _) in &members {
-        pins.push(RefChange::pin(&order.pin_of("captured", &task.id), commit_of(task)?)?);
-    }
-    repo.change_refs(&pins)?;
+    // The last merge holds all before it. Those may land meanwhile and be cleaned up, so nothing is pinned for them.
+    let captured = RefChange::pin(&order.pin_name("captured"), order.commit()?)?;
+    repo.change_refs(&[RefChange::pin(&order.pin_name("candidate"), &candidate)?, captured])?;
     crash::point("land.durable");
     let carried = |(task, commit): &(&Task, Oid)| {
         let (task, fence) = (task.id.clone(), task.fence);
@@ -102,6 +107,10 @@ fn merge(order: &Order, proof: u64) -> Result<Result<Chain<'_>, Vec<Command>>, T
             if task.id != order.task.id {
                 // It landed since this was begun, or somebody merged it: then its own proof will tell.
                 continue;
+            }
+            if is_unverified(task) {
+                let end = ProofEnd::Red { reason, doubt: None };
+                return Ok(Err(vec![Command::ProofEnded { proof, end, results: Vec::new() }]));
             }
             return Ok(Err(vec![Command::LandingFound { task: id, commit: verified.clone(), reason }]));
         }
@@ -160,6 +169,11 @@ fn merge(order: &Order, proof: u64) -> Result<Result<Chain<'_>, Vec<Command>>, T
     Ok(Ok(Chain { tip, tree, members }))
 }
 
+/// Its checks have passed nowhere yet.
+fn is_unverified(task: &Task) -> bool {
+    task.decided == Status::Verifying
+}
+
 fn is_clean(repo: &Repo, tip: &Oid, commit: &Oid) -> Result<bool, GitError> {
     Ok(matches!(repo.merge(tip, commit)?, Merged::Clean { .. }))
 }
@@ -170,13 +184,48 @@ fn nothing_to_land(order: &Order, tip: &Oid) -> Result<Vec<Command>, Trouble> {
     // A gate is about this very tree, also where an agent judges.
     let asked = |check: &&Check| order.task.gate || check.reviewer().is_none();
     let all: Vec<&Check> = order.spec.checks.iter().filter(asked).collect();
-    let results = run_unproven(order, tip, &tree, &all)?;
+    let results = run_unproven(order, tip, &tree, &all, OnRed::Confirm)?;
     Ok(vec![red(order, tip, &all, &results).unwrap_or_else(|| Command::NothingToLand {
         task: order.task.id.clone(),
         fence: order.fence(),
         tree,
         results,
     })])
+}
+
+/// The landing waits, and no task is to blame, if the checks that failed and are not the task's own are red on the target
+/// itself.
+fn target_is_red(
+    order: &Order,
+    tip: &Oid,
+    all: &[&Check],
+    results: &[CheckResult],
+) -> Result<Option<Command>, Trouble> {
+    if results.iter().any(|result| matches!(result.verdict, Verdict::Impossible { .. })) {
+        return Ok(None);
+    }
+    let red = verdict::red(results);
+    let is_foreign = |check: &&Check| {
+        let is_own = order.spec.checks.iter().any(|own| own.digest() == check.digest());
+        !is_own && check.reviewer().is_none() && red.contains(&check.digest())
+    };
+    let mut foreign: Vec<&Check> = all.iter().copied().filter(is_foreign).collect();
+    foreign.dedup_by_key(|check| check.digest());
+    if foreign.is_empty() {
+        return Ok(None);
+    }
+    let tree = order.repo()?.tree_of(tip)?;
+    let bare = Subject { commit: tip, tree: &tree, beside: None, on_red: OnRed::Confirm, doubt: None };
+    let found = work::run_on(order, &foreign, bare)?;
+    let Some(reason) = verdict::reason(&found) else { return Ok(None) };
+    let target = order.target()?;
+    let reason = format!(
+        "`{target}` itself is red at {}, without any task: {reason}. Nothing lands until somebody commits a fix to it",
+        tip.short()
+    );
+    order.site.red_tip.keep(tip, verdict::red(&found), &reason);
+    let (task, fence) = (order.task.id.clone(), order.fence());
+    Ok(Some(Command::LandingWaits { task, fence, reason }))
 }
 
 /// What it means that not every check passed on a merged tree.
@@ -295,10 +344,12 @@ fn run_unproven(
     candidate: &Oid,
     tree: &Oid,
     all: &[&Check],
+    on_red: OnRed,
 ) -> Result<Vec<CheckResult>, Trouble> {
     let passes = order.chain().flat_map(|task| &task.progress.passes);
     let wanted = checks::unproven(all.iter().copied(), tree, passes);
-    work::run_on(order, candidate, &wanted, tree, None)
+    let doubt = order.task.progress.doubt.as_ref();
+    work::run_on(order, &wanted, Subject { commit: candidate, tree, beside: None, on_red, doubt })
 }
 
 /// Move the target, or find out what became of the last try to do so.

@@ -40,15 +40,15 @@ use piton_core::view;
 use crate::check_worktrees::Pool;
 use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
-use crate::keeper::KeeperError;
+use crate::keeper::{Job, KeeperError};
 use crate::lock::Lock;
 use crate::project::Project;
-use crate::{clock, crash, git, secrets};
+use crate::{clock, crash, disk, git, secrets};
 use briefing::Briefing;
 pub use briefing::{NoPrompt, next_prompt};
 use budget::Gauges;
 pub use land::PINS;
-use order::{Called, Member, Neighbour, Order, Running, Site, Slots};
+use order::{Called, Member, Neighbour, Order, RedTip, Running, SHARED, Site, Slots};
 pub use plan::PlanRead;
 use plan::PlanSeen;
 use reconcile::Rescues;
@@ -230,6 +230,7 @@ impl<'o> Loop<'o> {
                 settle_files,
                 slots: Slots::new(),
                 called: Called::default(),
+                red_tip: RedTip::default(),
             }),
             plan_now,
             undecided,
@@ -256,6 +257,7 @@ impl<'o> Loop<'o> {
         }
         crash::point("engine.attached");
         this.clear_dead_locks()?;
+        this.settle_dead_proofs()?;
         this.reconcile()?;
         Ok(this)
     }
@@ -264,6 +266,23 @@ impl<'o> Loop<'o> {
     fn clear_dead_locks(&self) -> Result<(), EngineError> {
         let (Some(repo), Some(run)) = (&self.site.repo, self.state.run()) else { return Ok(()) };
         repo.clear_dead_locks(run.id.as_str(), clock::system_time(run.created))?;
+        Ok(())
+    }
+
+    /// End the checks of proofs that nobody goes on with, should the last engine have left any.
+    fn settle_dead_proofs(&self) -> Result<(), EngineError> {
+        let Some(run) = self.state.run() else { return Ok(()) };
+        let folder = self.site.project.landing_folder(&run.id);
+        for entry in folder.read_dir_utf8().into_iter().flatten().flatten() {
+            let number = entry.file_name().strip_prefix(SHARED).and_then(|name| name.split('.').next());
+            let number = number.and_then(|number| number.parse::<u64>().ok());
+            let is_open = number.is_some_and(|number| run.line.proof(number).is_some());
+            let job = Job::at(entry.path());
+            if !is_open && job.outcome()?.is_none() {
+                job.settle()?;
+                disk::sweep(entry.path());
+            }
+        }
         Ok(())
     }
 
@@ -317,6 +336,8 @@ impl<'o> Loop<'o> {
                 Action::Prove { .. } if self.proofs_under_way() >= window => {}
                 // What is over gives way to what begins, on a disk that is slow for both, unless it becomes too much.
                 Action::Clean { .. } if cleans <= at_most && self.is_starting_agents() => {}
+                // A proof that is over may be about to pin something.
+                Action::Clean { ref task, .. } if self.is_proven(task) => {}
                 action if self.resting.get(&action).is_some_and(|until| *until > Instant::now()) => {}
                 action => self.dispatch(action)?,
             }
@@ -335,6 +356,15 @@ impl<'o> Loop<'o> {
 
     fn proofs_under_way(&self) -> usize {
         self.under_way.keys().filter(|action| matches!(action, Action::Prove { .. })).count()
+    }
+
+    /// Whether a proof that ends with this task is under way, or about to be over.
+    fn is_proven(&self, id: &TaskId) -> bool {
+        let proves = |action: &Action| match action {
+            Action::Prove { task, .. } | Action::Land { task, .. } => task == id,
+            _ => false,
+        };
+        self.under_way.keys().any(proves)
     }
 
     fn is_starting_agents(&self) -> bool {
@@ -416,6 +446,7 @@ impl<'o> Loop<'o> {
             neighbours,
             running: Running::default(),
             place: OnceLock::new(),
+            ran: Arc::default(),
         };
         // Only the end of an agent's job says what it has used.
         let has_worked = match action {

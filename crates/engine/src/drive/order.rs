@@ -9,9 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Check, Oid, RepoPath, TaskId, TaskSpec};
+use piton_core::plan::{Check, Digest, Oid, RepoPath, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
-use piton_core::run::{self, Action, CheckResult, Class, Command, Run, Task};
+use piton_core::run::{self, Action, CheckResult, CheckRun, Class, Command, Note, Run, Task};
 
 use super::briefing::Briefing;
 use crate::check_worktrees::{NoWorktree, Pool};
@@ -36,6 +36,33 @@ pub(super) struct Site {
     pub settle_files: super::SettleFiles,
     pub slots: Slots,
     pub called: Called,
+    pub red_tip: RedTip,
+}
+
+/// The target's tip, while checks are red on it without any candidate. Whoever starts the engine again has it judged again.
+#[derive(Debug, Default)]
+pub(super) struct RedTip(Mutex<Option<Red>>);
+
+#[derive(Debug)]
+struct Red {
+    tip: Oid,
+    by: Vec<Digest>,
+    reason: String,
+}
+
+impl RedTip {
+    pub(super) fn keep(&self, tip: &Oid, by: Vec<Digest>, reason: &str) {
+        let red = Red { tip: tip.clone(), by, reason: reason.to_owned() };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(red);
+    }
+
+    /// Why nothing that these checks judge can land on this commit, if that is known.
+    pub(super) fn reason_for(&self, tip: &Oid, checks: &[&Check]) -> Option<String> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let judges = |by: &Digest| checks.iter().any(|check| check.digest() == *by);
+        let red = known.as_ref().filter(|red| red.tip == *tip && red.by.iter().any(judges))?;
+        Some(red.reason.clone())
+    }
 }
 
 /// Keepers that were called while git made a worktree, one for each task: its agent need not wait for one then.
@@ -113,6 +140,8 @@ pub(super) struct Order {
     pub running: Running,
     /// Where its worktree is, once it was asked for.
     pub place: OnceLock<Utf8PathBuf>,
+    /// The checks that it has run.
+    pub ran: Arc<Mutex<Vec<CheckRun>>>,
 }
 
 /// A candidate for landing.
@@ -356,13 +385,29 @@ impl Order {
         self.site.project.task_folder(&self.run.id, &self.task.id)
     }
 
-    /// Checks of a proof belong to no task: what ran on a tree is not run again, whoever needs it.
+    /// Checks of a proof belong to no task.
     pub(super) fn shared_jobs(&self) -> Utf8PathBuf {
         self.site.project.landing_folder(&self.run.id)
     }
 
-    pub(super) fn is_proof(&self) -> bool {
-        matches!(self.action, Action::Prove { .. } | Action::Land { .. })
+    /// Count a check that has run.
+    pub(super) fn ran(&self, run: CheckRun) {
+        self.ran.lock().unwrap_or_else(PoisonError::into_inner).push(run);
+    }
+
+    /// The command that tells which checks have run, if any has.
+    pub(super) fn checks_ran(&self) -> Option<Command> {
+        let runs = std::mem::take(&mut *self.ran.lock().unwrap_or_else(PoisonError::into_inner));
+        let (by, task) = ("Piton".to_owned(), self.task.id.clone());
+        (!runs.is_empty()).then(|| Command::Note { by, note: Note::ChecksRan { task, runs } })
+    }
+
+    /// The number of the proof that this makes.
+    pub(super) fn proof(&self) -> Option<u64> {
+        match self.action {
+            Action::Prove { proof, .. } | Action::Land { proof, .. } => Some(proof),
+            _ => None,
+        }
     }
 
     /// A job of this attempt.
@@ -464,10 +509,6 @@ impl Order {
 
     /// Pins under `refs/piton/`: nothing that matters may be unreferenced.
     pub(super) fn pin_name(&self, what: &str) -> String {
-        self.pin_of(what, &self.task.id)
-    }
-
-    pub(super) fn pin_of(&self, what: &str, task: &TaskId) -> String {
-        format!("{}/{what}/{task}", self.run.id)
+        format!("{}/{what}/{}", self.run.id, self.task.id)
     }
 }

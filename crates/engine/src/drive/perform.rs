@@ -20,7 +20,7 @@ pub(super) fn perform(order: &Order) -> Vec<Command> {
         Action::Prove { proof, .. } | Action::Land { proof, .. } => command.of_proof(proof),
         _ => command,
     });
-    budget::bills(order).into_iter().chain(bill).chain(found).collect()
+    budget::bills(order).into_iter().chain(bill).chain(order.checks_ran()).chain(found).collect()
 }
 
 /// An action can be repeated after its engine died, and so it can after a git process of it was killed.
@@ -83,7 +83,7 @@ fn carry_out(order: &Order) -> Vec<Command> {
         }
         // Who is to blame is seen when each is proven alone.
         (Action::Prove { proof, .. } | Action::Land { proof, .. }, _) if !order.ahead.is_empty() => {
-            let end = ProofEnd::Red { reason: trouble.to_string() };
+            let end = ProofEnd::Red { reason: trouble.to_string(), doubt: None };
             vec![Command::ProofEnded { proof: *proof, end, results: Vec::new() }]
         }
         // Once the intent is journaled, only git can tell what became of it: look again, do not guess.

@@ -2,8 +2,11 @@
 
 use camino::Utf8Path;
 use piton_core::plan::{Agent, Argv, Check, Oid};
+use piton_core::run::flakes::{Look, Looks};
+use piton_core::run::line::Doubt;
 use piton_core::run::{
-    self, AgentEnd, ByModel, CheckResult, Class, Command, CommitMade, Note, SELF_ANSWERED, Verdict, Work,
+    self, AgentEnd, ByModel, CheckResult, CheckRun, Class, Command, CommitMade, Note, SELF_ANSWERED, Verdict,
+    Work,
 };
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
@@ -16,7 +19,7 @@ use crate::check_worktrees::{Beside, CopyError, Places, copy_file};
 use crate::checks::{Bench, Cut, First, NoResult};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Rescued, Worktree};
 use crate::keeper::{Ended, Job, JobSpec, Outcome};
-use crate::{agent, checks, crash, disk};
+use crate::{agent, checks, clock, crash, disk};
 
 /// How much of the end of an agent's output is looked at.
 const TAIL: usize = 16 * 1024;
@@ -390,6 +393,7 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
                 Some(before) => *before != tree && repo.diff_names(before, &tree)?.iter().any(is_work),
                 None => true,
             },
+            touches_judges: false,
             tree,
             markers,
             commits: Vec::new(),
@@ -418,8 +422,9 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
             let commits =
                 made.map(|(hash, subject)| CommitMade { hash: hash.to_string(), subject }).collect();
             let (created, modified) = files(repo.changed_files(base, &done.commit)?);
+            let touches_judges = fence::protected(order, &done.tree)?.is_some();
             let work = as_work(Some(done.commit), done.tree, Vec::new())?;
-            Ok(captured(Work { commits, created, modified, ..work }))
+            Ok(captured(Work { commits, created, modified, touches_judges, ..work }))
         }
         Err(GitError::ConflictMarkers { files } | GitError::Undecided { files }) => {
             Ok(captured(as_work(None, repo.worktree_tree(worktree.path())?, files)?))
@@ -495,9 +500,10 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
     wanted.sort_by_key(|check| check.reviewer().is_some());
     let ran = match order.run.settings.no_commits {
         false => {
-            // Where the agent worked, to tell it what is not committed.
             let path = Some(order.workplace()?).filter(|path| path.is_dir());
-            run_on(order, order.commit()?, &wanted, tree, path.map(|path| Beside { path, is_agents: true }))
+            let beside = path.map(|path| Beside { path, is_agents: true });
+            let (commit, doubt) = (order.commit()?, order.task.progress.doubt.as_ref());
+            run_on(order, &wanted, Subject { commit, tree, beside, on_red: OnRed::Confirm, doubt })
         }
         true => run_in_place(order, &wanted, tree),
     };
@@ -523,35 +529,80 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
     Ok([ended].into_iter().chain(advice).collect())
 }
 
+/// How it is dealt with that a check is red.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnRed {
+    /// It runs again, until it is clear whether it flakes; then the others run.
+    Confirm,
+    /// Nothing else runs: others will find out why.
+    Stop,
+}
+
+/// What checks run on.
+pub(super) struct Subject<'a> {
+    pub commit: &'a Oid,
+    pub tree: &'a Oid,
+    /// Where the agent worked, to tell it what is not committed.
+    pub beside: Option<Beside>,
+    pub on_red: OnRed,
+    /// By which checks the same work was red before.
+    pub doubt: Option<&'a Doubt>,
+}
+
 /// Run checks on exactly that commit, in worktrees that no agent works in.
 pub(super) fn run_on(
     order: &Order,
-    commit: &Oid,
     wanted: &[&Check],
-    tree: &Oid,
-    beside: Option<Beside>,
+    subject: Subject<'_>,
 ) -> Result<Vec<CheckResult>, Trouble> {
-    let is_shared = order.is_proof() && wanted.iter().all(|check| check.reviewer().is_none());
-    let jobs = if is_shared { order.shared_jobs() } else { order.jobs() };
+    let Subject { commit, tree, beside, on_red, doubt } = subject;
+    let proof = order.proof().filter(|_| wanted.iter().all(|check| check.reviewer().is_none()));
+    let jobs = if proof.is_some() { order.shared_jobs() } else { order.jobs() };
     let dir = order.worktree_dir()?;
     let mut bench = order.bench(&jobs, tree);
-    if is_shared {
-        bench.name = format!("{SHARED}.check.{}", tree.short());
+    if let Some(proof) = proof {
+        bench.name = format!("{SHARED}{proof}.check.{}", tree.short());
     }
     let places = Places::new(order.pool(&dir)?, commit, tree, &order.run.settings.worktree);
     let mut places = places.with(beside);
+    let name = bench.name.clone();
     let mut results = Vec::new();
     for check in wanted {
-        let begin = |job: &Job| order.running.begin(job, None);
-        let result = checks::on_commit(&mut bench, &mut places, check, &begin, |bench, note| {
-            judged(order, bench, check, &mut results, note)
-        })?;
+        let digest = check.digest();
+        let is_known = order.run.flakes.knows(&digest, clock::now());
+        let mut looks = Looks::new(is_known, &digest, tree, doubt);
+        let mut ran = CheckRun::new(digest, check.name.clone());
+        let result = loop {
+            bench.name.clone_from(&name);
+            if ran.runs > 0 {
+                bench.name += &format!(".again{}", ran.runs);
+            }
+            let begin = |job: &Job| order.running.begin(job, None);
+            let result = checks::on_commit(&mut bench, &mut places, check, &begin, |bench, note| {
+                judged(order, bench, check, &mut results, note)
+            })?;
+            let passed = result.verdict.lets_pass();
+            ran.add(passed, result.took);
+            let is_clear = !may_flake(check, &result) || places.is_spoilt || on_red == OnRed::Stop;
+            if is_clear || looks.saw(passed) != Look::Again {
+                break result;
+            }
+        };
+        ran.flaked |= looks.has_flaked();
+        order.ran(ran);
+        let is_red = !result.verdict.lets_pass();
         results.push(result);
-        if places.is_spoilt {
+        if places.is_spoilt || is_red && on_red == OnRed::Stop {
             break;
         }
     }
     Ok(results)
+}
+
+/// Whether another run may say something else. What took all of its time would take it again.
+fn may_flake(check: &Check, result: &CheckResult) -> bool {
+    let is_verdict = matches!(result.verdict, Verdict::Pass | Verdict::Fail { .. } | Verdict::Broken { .. });
+    is_verdict && check.reviewer().is_none() && result.took < check.timeout
 }
 
 fn all_pass(results: &[CheckResult]) -> bool {

@@ -29,7 +29,7 @@ use std::fs::File;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::RunId;
 use piton_core::run::{Closed, Counts, Recorded, Refusal, StopMode, StopReason};
-use piton_core::time::Timestamp;
+use piton_core::time::{Span, Timestamp};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
@@ -66,6 +66,18 @@ pub struct Committed {
     pub foreign: Vec<Recorded>,
     /// One for each command, in order.
     pub outcomes: Vec<Result<Vec<Recorded>, Refusal>>,
+}
+
+/// How often a check has run, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckCount {
+    pub name: String,
+    pub runs: u32,
+    pub passes: u32,
+    /// Trees on which it was red and then passed.
+    pub flakes: u32,
+    /// All runs together.
+    pub took: Span,
 }
 
 /// A run without its tasks.

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use piton_core::chronicle::Chronicle;
 use piton_core::plan::{RunId, TaskId, TaskSpec};
 use piton_core::run::{Counts, Links, Missing, Proof, Recorded, Run, State, Status, Task, startable};
-use piton_core::time::Timestamp;
+use piton_core::time::{Span, Timestamp};
 use rusqlite::{Connection, params};
 
 use super::error::{JournalError, Trouble};
 use super::lanes::{has_turn, lane, lanes_of};
 use super::query::{self, Head};
 use super::rows::{LAYOUT, REMOVED, STATUS, TASK_COLUMNS, TaskRow, key, unsigned};
-use super::{Cell, Journal, RunSummary, write};
+use super::{Cell, CheckCount, Journal, RunSummary, write};
 
 impl Journal {
     /// Every run, newest first.
@@ -308,6 +308,27 @@ impl Journal {
             planned.sort_by_key(|recorded| recorded.seq);
             let created = query::event(db, run, head.no, 1)?;
             Ok(Chronicle::of(created.iter().chain(&planned).chain(&since)))
+        })
+    }
+
+    /// How often each check has run: those that flake first, then those that ran most.
+    pub fn check_counts(&self, run: &RunId, most: usize) -> Result<Vec<CheckCount>, JournalError> {
+        self.in_run(run, |db, head| {
+            let mut select = db.prepare_cached(
+                "SELECT name, runs, passes, flakes, took FROM checks WHERE run = ?1
+                 ORDER BY flakes DESC, runs DESC, name LIMIT ?2",
+            )?;
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            let rows = select.query_map(params![head.no, most], |row| {
+                Ok(CheckCount {
+                    name: row.get(0)?,
+                    runs: row.get(1)?,
+                    passes: row.get(2)?,
+                    flakes: row.get(3)?,
+                    took: Span(unsigned(row.get(4)?)),
+                })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
         })
     }
 

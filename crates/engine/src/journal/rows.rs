@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{Content, Digest, Oid, TaskId};
+use piton_core::run::flakes::Flakes;
 use piton_core::run::line::Line;
 use piton_core::run::{
     Awaited, Bill, Bills, Closed, ContextUpdate, Counts, Event, Holder, Outages, Overloads, Progress, Proof,
@@ -392,6 +393,8 @@ pub(super) struct Moving {
     pub merging: Option<TaskId>,
     #[serde(default, skip_serializing_if = "Line::is_new")]
     pub line: Line,
+    #[serde(default, skip_serializing_if = "Flakes::is_empty")]
+    pub flakes: Flakes,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextUpdate>,
     #[serde(default, skip_serializing_if = "Bills::is_empty")]
@@ -432,6 +435,7 @@ impl Moving {
             worked,
             merging,
             line,
+            flakes,
             context,
             used,
             noticed,
@@ -454,6 +458,7 @@ impl Moving {
             worked: *worked,
             merging: merging.clone(),
             line: line.clone(),
+            flakes: flakes.clone(),
             context: context.clone(),
             used: used.clone(),
             noticed: noticed.clone(),
@@ -480,6 +485,7 @@ impl Moving {
             worked,
             merging,
             line,
+            flakes,
             context,
             used,
             noticed,
@@ -502,6 +508,7 @@ impl Moving {
             worked,
             merging,
             line,
+            flakes,
             context,
             used,
             noticed,

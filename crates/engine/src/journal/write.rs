@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use piton_core::plan::{RunId, TaskId};
-use piton_core::run::{Changes, Command, Event, Missing, Recorded, Run, State, Stop, decide};
+use piton_core::run::{Changes, CheckRun, Command, Event, Missing, Note, Recorded, Run, State, Stop, decide};
 use piton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -330,6 +330,9 @@ pub(super) fn record<'e>(
         let task = event.task().map(TaskId::as_str);
         let body = text.map_or_else(|| json(event).map(Cow::from), |text| Ok(Cow::from(text)))?;
         insert.execute(params![key(no, *seq), at.0, task, body])?;
+        if let Event::Noted { note: Note::ChecksRan { runs, .. }, .. } = event {
+            count_checks(db, no, runs)?;
+        }
     }
     let rows = if head.is_none() { Rows::None } else { Rows::Some };
     write_snapshot(db, no, state, &changes, rows)?;
@@ -339,6 +342,18 @@ pub(super) fn record<'e>(
         write_plan_facts(db, no, state, begun)?;
     }
     Ok(Some(no))
+}
+
+fn count_checks(db: &Connection, no: i64, runs: &[CheckRun]) -> Result<(), Trouble> {
+    let mut count = db.prepare_cached(
+        "INSERT INTO checks (run, digest, name, runs, passes, flakes, took) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+         ON CONFLICT DO UPDATE SET name = ?3, runs = runs + ?4, passes = passes + ?5, flakes = flakes + ?6, took = took + ?7",
+    )?;
+    for run in runs {
+        let (check, took) = (run.check.as_str(), signed(run.took.0));
+        count.execute(params![no, check, run.name, run.runs, run.passes, u32::from(run.flaked), took])?;
+    }
+    Ok(())
 }
 
 /// Give a new run its number: one that no event has had, even if the list of runs was lost.

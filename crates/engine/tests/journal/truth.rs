@@ -199,6 +199,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                 tree: oid(600 + fence),
                 changed: !dice.one_in(5),
                 found_work: dice.one_in(2),
+                touches_judges: dice.one_in(2),
                 markers: Vec::new(),
                 commits: Vec::new(),
                 created: Vec::new(),
@@ -211,11 +212,11 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
             let evidence = random_evidence(dice);
             report(id.as_str(), Claim::Done { tree: Some(oid(3)), results, evidence })
         }
-        Status::Verifying => {
+        Status::Verifying if !task.is_candidate() => {
             let results = results(dice, &task.judges);
             Command::ChecksEnded { task: id, fence, tree: oid(600 + fence), results }
         }
-        Status::Verified if dice.one_in(4) => Command::LandingFailed {
+        Status::Verifying | Status::Verified if dice.one_in(4) => Command::LandingFailed {
             task: id,
             fence,
             tip: oid(8),
@@ -223,7 +224,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
             feedback: text(),
             pointers: Box::default(),
         },
-        Status::Verified => {
+        Status::Verifying | Status::Verified => {
             let results = results(dice, &all_judges(state));
             let intent = Intent { old: oid(1), candidate: oid(9000 + fence) };
             Command::PrepareLanding {

@@ -41,6 +41,7 @@ use crate::cmd::steer::close::CloseArgs;
 use crate::cmd::steer::overrides::{AnswerArgs, RaiseArgs, SkipArgs, StopArgs, UnblockArgs, UnparkArgs};
 use crate::cmd::system::phase::PhaseArgs;
 use crate::cmd::system::phases::{BatchArgs, GateArgs};
+use crate::cmd::watch::checks::ChecksArgs;
 use crate::cmd::watch::cost::CostArgs;
 use crate::cmd::watch::log::LogArgs;
 use crate::cmd::watch::output::OutputArgs;
@@ -140,6 +141,8 @@ pub(crate) enum Command {
     Raise(Deferred<RaiseArgs>),
     /// Let a provider's agents start again, if it answers a test question
     Unpark(Deferred<UnparkArgs>),
+    /// Show how often each check has run, passed and flaked
+    Checks(Deferred<ChecksArgs>),
     /// Show what agents have used: tokens, money and time
     Cost(Deferred<CostArgs>),
     /// Take over another system's unfinished run: git decides what is done
@@ -238,6 +241,7 @@ pub(crate) fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Unblock(args) => steer::overrides::unblock(args),
         Command::Raise(args) => steer::overrides::raise(args),
         Command::Unpark(args) => steer::overrides::unpark(args),
+        Command::Checks(args) => watch::checks::checks(args),
         Command::Cost(args) => watch::cost::cost(args),
         Command::Import(args) => integrate::import::import(args),
         Command::Export(args) => integrate::export::export(args),

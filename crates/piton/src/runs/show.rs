@@ -75,6 +75,12 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
         let told = format!("  the gate {gate} has not passed on what there is now: {reason}");
         ui::answer_line(ui::styled(ui::WARNING, ui::plain(&told)));
     }
+    let flaky = facts.flakes.count(now) as u64;
+    if flaky > 0 {
+        let verb = if flaky == 1 { "flakes" } else { "flake" };
+        let told = format!("  {} {verb}: piton checks", view::counted(flaky, "check"));
+        ui::answer_line(ui::styled(ui::WARNING, told));
+    }
     for told in noticed(&facts).take(MOST) {
         ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&told))));
     }

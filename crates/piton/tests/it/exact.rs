@@ -160,10 +160,10 @@ fn a_check_that_outlives_its_engine_keeps_its_worktree() {
     // Another check takes another worktree, and the next engine takes this one as it is.
     let _ = sandbox.run("verify T2").exits(0);
     let mut again = sandbox.piton(["run", "plan.toml"]).spawn();
-    again.until_at(&sandbox, "beside");
-    again.until_says("T3       landed");
     sandbox.meet("go-on");
-    // Once more, on what T3 has landed.
+    again.until_says("T1       landed");
+    again.until_at(&sandbox, "beside");
+    // Once more, on what T1 and T3 make together.
     again.until_at(&sandbox, "begun");
     again.until_at(&sandbox, "go-on");
     let _ = again.wait().exits(0);

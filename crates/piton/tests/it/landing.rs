@@ -354,7 +354,7 @@ fn a_silent_verifier_costs_no_task_an_attempt() {
     let _ = run.wait().exits(0).lacks("attempt 2");
 }
 
-/// A plan of four tasks, one of which is held in its landing check until the others are verified.
+/// A plan of four tasks, one of which is held in its landing check until the others wait behind it.
 fn three_behind_one(policy: &str, check: &str) -> (Sandbox, String) {
     let sandbox = sandbox();
     let root = sandbox.root().to_string();
@@ -367,18 +367,20 @@ fn three_behind_one(policy: &str, check: &str) -> (Sandbox, String) {
     }
     let names = ["A", "B", "C", "D"];
     let tasks: String = names.iter().map(|name| task(name, check)).collect();
-    sandbox.plan_with(&format!("max_parallel = 4\nlanding_checks = ['{root}/bin/held']\n{policy}"), &tasks);
+    let policy =
+        format!("max_parallel = 4\nlanding_parallel = 1\nlanding_checks = ['{root}/bin/held']\n{policy}");
+    sandbox.plan_with(&policy, &tasks);
     sandbox.script(
         "[A]\nwrite pack/a 1\n[B]\nif-feedback write pack/b 1\nif-feedback exit 0\nmeet SIDE/b\nwrite pack/b 4\n\
          [C]\nif-feedback write pack/c 1\nif-feedback exit 0\nmeet SIDE/c\nwrite pack/c 4\n[D]\nmeet SIDE/d\nwrite pack/d 1\n",
     );
-    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    let mut run = sandbox.piton(["run", "plan.toml", "--verbose"]).spawn();
     sandbox.meet("arrived");
     for fifo in ["b", "c", "d"] {
         sandbox.meet(fifo);
     }
     for name in ["B", "C", "D"] {
-        run.until_says(&format!("{name}        verified"));
+        run.until_says(&format!("{name}        waits for its checks"));
     }
     let queue = sandbox.run("queue").exits(0).stdout;
     sandbox.meet("gate");
@@ -414,4 +416,72 @@ fn of_a_group_that_is_red_the_good_ones_land_and_the_other_is_told_with_whom_it_
     let (sandbox, _) = three_behind_one("", light);
     assert_eq!(sandbox.git(["ls-tree", "--name-only", "main:pack"]), "a\nb\nc\nd");
     let _ = sandbox.run("log").exits(0).says("not all can land together, so each is checked alone");
+}
+
+/// A check that counts its runs, and fails in those that are named.
+fn failing_in(sandbox: &Sandbox, runs: &[u32]) -> String {
+    let root = sandbox.root().to_string();
+    let failing = runs.iter().map(|run| format!("test $n -ne {run} || exit 1\n")).collect::<String>();
+    sandbox.program("count", &format!("echo x >> {root}/runs\nn=$(wc -l < {root}/runs)\n{failing}"));
+    format!("{root}/bin/count")
+}
+
+fn runs(sandbox: &Sandbox) -> usize {
+    sandbox.read(sandbox.root().join("runs")).lines().count()
+}
+
+#[test]
+fn work_is_checked_once_where_it_is_to_land() {
+    let sandbox = sandbox();
+    let check = failing_in(&sandbox, &[]);
+    sandbox.plan(&task("T1", &format!("checks = ['{check}']")));
+    sandbox.script("[T1]\nwrite T1.txt x\n");
+    let _ = sandbox.run("run plan.toml").exits(0);
+    assert_eq!(runs(&sandbox), 1);
+    let _ = sandbox.run("checks").exits(0).says("     1       1       0").says("bin/count");
+}
+
+#[test]
+fn a_check_that_is_red_and_then_passes_twice_on_the_same_files_flakes_and_costs_nothing() {
+    let sandbox = sandbox();
+    let check = failing_in(&sandbox, &[1]);
+    sandbox.plan(&task("T1", &format!("checks = ['{check}']\nattempts = 1")));
+    sandbox.script("[T1]\nwrite T1.txt x\n");
+    let _ = sandbox
+        .run("run plan.toml")
+        .exits(0)
+        .says("red, then passed on the same tree")
+        .says("T1       landed");
+    assert_eq!(runs(&sandbox), 3, "red, and two passes");
+    let _ = sandbox.run("checks").exits(0).says("     3       2       1").says("it costs no task an attempt");
+    let _ = sandbox.run("status").exits(0).says("1 check flakes");
+    let counted: serde_json::Value =
+        serde_json::from_str(&sandbox.run("checks --json").exits(0).stdout).expect("it is JSON");
+    assert_eq!((&counted[0]["runs"], &counted[0]["flakes"]), (&3.into(), &1.into()));
+}
+
+#[test]
+fn a_check_that_is_red_twice_is_red() {
+    let sandbox = sandbox();
+    let check = failing_in(&sandbox, &[1, 2]);
+    sandbox.plan(&task("T1", &format!("checks = ['{check}']\nattempts = 1")));
+    sandbox.script("[T1]\nwrite T1.txt x\n");
+    let _ = sandbox.run("run plan.toml").exits(4).says("check `").lacks("red, then passed");
+    assert_eq!((runs(&sandbox), status(&sandbox, "T1")), (2, "abandoned".to_owned()));
+}
+
+/// The landing check is red without any task. No task is to blame, and what was done lands once a person has seen to it.
+#[test]
+fn on_a_target_that_is_red_itself_nothing_lands_and_no_task_is_to_blame() {
+    let sandbox = sandbox();
+    sandbox.plan_with("landing_checks = ['test -e fixed']", &task("T1", "attempts = 1"));
+    sandbox.script("[T1]\nwrite T1.txt x\n");
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    run.until_says("`main` itself is red at");
+    let _ = sandbox.run("why T1").exits(0).says("without any task: check `test -e fixed` failed");
+    assert!(!sandbox.project().join("T1.txt").exists());
+    sandbox.write("fixed", "");
+    sandbox.git(["add", "fixed"]);
+    sandbox.commit("Fix it");
+    let _ = run.wait().exits(0).says("T1       landed").lacks("attempt 2");
 }

@@ -39,7 +39,7 @@ fn quiet_says_only_what_went_wrong_and_verbose_says_all() {
         .run("run plan.toml --verbose")
         .exits(0)
         .says("worktree ready on")
-        .says("1 of 1 checks passed");
+        .says("2 of 2 checks passed");
 }
 
 #[test]

@@ -132,6 +132,7 @@ pub const SITUATIONS: &[&str] = &[
     "a verdict was carried over",
     "proven together",
     "red in company",
+    "red where it is to land, so checked by itself",
     "conflict in a chain",
 ];
 
@@ -150,6 +151,7 @@ pub const QUEUE_SITUATIONS: &[&str] = &[
     "late result refused",
     "proven together",
     "red in company",
+    "red where it is to land, so checked by itself",
     "all completed",
 ];
 

@@ -1,8 +1,8 @@
 //! What it does to the simulated world to prove a chain of candidates and to move the target.
 
 use piton_core::plan::{Check, Digest, TaskId, TaskSpec};
-use piton_core::run::line::{ProofEnd, Stage};
-use piton_core::run::{Action, Carried, CheckResult, Class, Command, Intent, Task, Verdict};
+use piton_core::run::line::{Doubt, ProofEnd, Stage};
+use piton_core::run::{Action, Carried, CheckResult, Class, Command, Intent, Status, Task, Verdict, verdict};
 
 use super::Sabotage;
 use super::driver::Sim;
@@ -66,7 +66,7 @@ impl Sim {
             return vec![cut];
         }
         if results.iter().any(|result| result.verdict != Verdict::Pass) {
-            return self.red_together(number, &members, tip);
+            return self.red_together(number, &members, tip, Doubt { tree, checks: verdict::red(&results) });
         }
         let intent = Intent { old: oid(tip), candidate: oid(top) };
         let carried = |(task, commit): &(Task, CommitNo)| {
@@ -108,6 +108,9 @@ impl Sim {
                 if members.last().is_some_and(|last| last.id != task.id) {
                     continue;
                 }
+                if task.decided == Status::Verifying {
+                    return Err(vec![ended(number, ProofEnd::Red { reason, doubt: None })]);
+                }
                 return Err(vec![Command::LandingFound {
                     task: task.id.clone(),
                     commit: oid(verified),
@@ -136,11 +139,16 @@ impl Sim {
         Ok(Merged { tip, members: merging })
     }
 
-    fn red_together(&mut self, number: u64, members: &[Task], tip: CommitNo) -> Vec<Command> {
+    fn red_together(&mut self, number: u64, members: &[Task], tip: CommitNo, doubt: Doubt) -> Vec<Command> {
+        let reason = "red".to_owned();
         let [task] = members else {
             self.coverage.saw("red in company");
-            return vec![ended(number, ProofEnd::Red { reason: "red".to_owned() })];
+            return vec![ended(number, ProofEnd::Red { reason, doubt: None })];
         };
+        if task.decided == Status::Verifying {
+            self.coverage.saw("red where it is to land, so checked by itself");
+            return vec![ended(number, ProofEnd::Red { reason, doubt: Some(doubt) })];
+        }
         self.coverage.saw("red together");
         let verified = task.progress.commit.as_ref().and_then(commit_no);
         if verified.is_some_and(|verified| self.git.is_ancestor(tip, verified)) {

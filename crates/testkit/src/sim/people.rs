@@ -100,7 +100,7 @@ impl Sim {
         let ready: Vec<CommitNo> = self
             .state
             .tasks()
-            .filter(|task| task.decided == Status::Verified)
+            .filter(|task| task.is_candidate())
             .filter_map(|task| task.progress.commit.as_ref().and_then(commit_no))
             .collect();
         let Some(&commit) = self.rng.pick(&ready) else { return };

@@ -146,6 +146,7 @@ impl Sim {
             tree: tree_oid,
             changed,
             found_work,
+            touches_judges: false,
             markers: markers.iter().map(ToString::to_string).collect(),
             commits: Vec::new(),
             created: Vec::new(),

@@ -8,7 +8,8 @@ use super::event::{
     AgentEnd, CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, StopMode, StopReason,
     Verdict,
 };
-use super::line::Line;
+use super::flakes::Flakes;
+use super::line::{Line, ProofEnd};
 use super::overload::Overloads;
 use super::provider::{Outages, is_of, worker};
 use super::state::{Closed, Missing, Run, State};
@@ -83,6 +84,7 @@ impl State {
                     worked: Span::default(),
                     merging: None,
                     line: Line::default(),
+                    flakes: Flakes::default(),
                     context: None,
                     used: Bills::new(),
                     noticed: BTreeMap::new(),
@@ -289,6 +291,7 @@ impl State {
                     task.progress.tree = Some(work.tree.clone());
                     task.progress.already.take_if(|_| work.changed);
                     task.progress.waits = None;
+                    task.progress.doubt = None;
                 })
             }
             Event::ConfirmationStarted { task, agent, .. } => {
@@ -305,9 +308,11 @@ impl State {
                     }
                 })
             }
-            Event::VerificationStarted { task, .. } => {
-                self.update(task, at, |task| task.decided = Status::Verifying)
-            }
+            Event::VerificationStarted { task, lands, .. } => self.update(task, at, |task| {
+                task.decided = Status::Verifying;
+                task.progress.queued = lands.then_some(seq);
+                task.progress.waits = None;
+            }),
             Event::ChecksEnded { task, tree, results, .. } => {
                 self.on_run(|run| {
                     run.reviewers_ended(task);
@@ -328,11 +333,16 @@ impl State {
                     }
                 })
             }
-            Event::Verified { task, .. } => self.update(task, at, |task| {
-                task.decided = Status::Verified;
-                task.progress.queued = Some(seq);
-                task.progress.waits = None;
-            }),
+            Event::Verified { task, .. } => {
+                if self.tasks.get(task).is_some_and(|task| task.progress.doubt.is_some()) {
+                    self.on_run(|run| run.line.prove_alone(task));
+                }
+                self.update(task, at, |task| {
+                    task.decided = Status::Verified;
+                    task.progress.queued.get_or_insert(seq);
+                    task.progress.waits = None;
+                })
+            }
             Event::Failed { task, class, next, behind, .. } => {
                 self.fail(task, *class, next, behind.as_ref(), at, seq)
             }
@@ -341,8 +351,15 @@ impl State {
                 Ok(())
             }
             Event::ProofEnded { proof, end } => {
+                let chain =
+                    self.run.as_ref().and_then(|run| run.line.proof(*proof)).map(|of| of.chain.clone());
                 self.on_run(|run| run.line.end(*proof, end, at));
-                Ok(())
+                match (chain.as_deref(), end) {
+                    (Some([task]), ProofEnd::Red { doubt: Some(doubt), .. }) => {
+                        self.update(task, at, |task| task.progress.doubt = Some(doubt.clone()))
+                    }
+                    _ => Ok(()),
+                }
             }
             Event::LandingPrepared { task, intent, tree, before, .. } => {
                 let chain: Vec<TaskId> =
@@ -417,6 +434,12 @@ impl State {
                     }
                     task.progress.booked.extend(Some(job.clone()).filter(|job| !job.is_empty()));
                 })
+            }
+            Event::Noted { note: Note::ChecksRan { runs, .. }, .. } => {
+                if runs.iter().any(|run| run.flaked) {
+                    self.on_run(|run| run.flakes.note(runs, at));
+                }
+                Ok(())
             }
             Event::Rescued { .. } | Event::Reported { .. } | Event::Noted { .. } => Ok(()),
             Event::ContextUpdated { update } => {
@@ -532,7 +555,8 @@ impl State {
                 run.streak += 1;
             }
         });
-        let is_landing = self.tasks.get(id).is_some_and(|task| task.decided == Status::Verified);
+        let is_landing =
+            self.tasks.get(id).is_some_and(|task| task.is_candidate() || task.progress.doubt.is_some());
         if is_landing && matches!(class, Class::Code | Class::Conflict) {
             self.on_run(|run| run.line.fail());
         }
@@ -554,8 +578,8 @@ impl State {
                 task.progress.feedback = Some(seq);
             }
             let judged = match task.decided {
+                _ if task.is_candidate() => Some(Red::Landing),
                 Status::Verifying => Some(Red::Alone),
-                Status::Verified => Some(Red::Landing),
                 _ => None,
             };
             let is_red = matches!(class, Class::Code | Class::Conflict | Class::Defect);
@@ -634,6 +658,7 @@ pub(super) fn release(task: &mut Task) {
     task.progress.uncommitted.clear();
     task.progress.recheck = false;
     task.progress.red = None;
+    task.progress.doubt = None;
     task.progress.intent = None;
     task.progress.carries.clear();
     task.progress.queued = None;

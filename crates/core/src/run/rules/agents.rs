@@ -61,12 +61,12 @@ impl Rules<'_> {
     /// Agents among the checks that their provider does not let work judge nothing. What passed before them counts.
     pub(super) fn reviewer_cut(
         &self,
-        (id, fence, at): (&TaskId, u64, Status),
+        task: &Task,
         tree: &Oid,
         results: &[CheckResult],
         (agent, end): (&str, &AgentEnd),
     ) -> Decision {
-        let task = self.held(id, fence, &[at])?;
+        let (id, fence) = (&task.id, task.fence);
         self.judges_tree(task, tree)?;
         let failed = match end {
             AgentEnd::Blocked { reason } => Some(self.held_up(task, reason)),

@@ -17,10 +17,10 @@ impl<'a> Rules<'a> {
         (intent, before): (&Intent, &[Carried]),
         (results, untouched): (&[CheckResult], &[TaskId]),
     ) -> Decision {
-        let task = self.held(id, fence, &[Status::Verified])?;
+        let task = self.candidate(id, fence)?;
         let mut members = Vec::new();
         for carried in before {
-            members.push(self.held(&carried.task, carried.fence, &[Status::Verified])?);
+            members.push(self.candidate(&carried.task, carried.fence)?);
         }
         members.push(task);
         if let Some(gate) = members.iter().find(|member| member.gate && members.len() > 1) {
@@ -48,14 +48,25 @@ impl<'a> Rules<'a> {
                 missing.short()
             )));
         }
-        let prepared = Event::LandingPrepared {
+        let mut events = shares(&members, tree, results);
+        events.extend(verified(&members));
+        events.push(Event::LandingPrepared {
             task: id.clone(),
             fence,
             intent: intent.clone(),
             tree: Some(tree.clone()),
             before: before.to_vec(),
-        };
-        Ok(shares(&members, tree, results).into_iter().chain([prepared]).collect())
+        });
+        Ok(events)
+    }
+
+    /// The task, if this attempt of it is in the landing line.
+    pub(super) fn candidate(&self, id: &TaskId, fence: u64) -> Result<&'a Task, Stop> {
+        let task = self.held(id, fence, &[Status::Verifying, Status::Verified])?;
+        if !task.is_candidate() {
+            return Err(Refusal::stale(format!("{id} is not in the landing line")));
+        }
+        Ok(task)
     }
 
     /// The proof, if what it finds still counts: its candidates are proven by it and not landing yet.
@@ -77,8 +88,7 @@ impl<'a> Rules<'a> {
         for id in chain {
             let task = self.task(id)?;
             // What is about to land may be built on.
-            let is_candidate = task.decided == Status::Verified && task.is_engines();
-            if !is_candidate && !self.run.line.is_landing(id) {
+            if !task.is_candidate() && !self.run.line.is_landing(id) {
                 return Err(Refusal::stale(format!("{id} is {}", task.decided)));
             }
         }
@@ -98,12 +108,22 @@ impl<'a> Rules<'a> {
         for id in &proof.chain {
             members.push(self.task(id)?);
         }
-        let found = match end {
-            ProofEnd::Passed { tree } => shares(&members, tree, results),
-            ProofEnd::Red { .. } | ProofEnd::Conflict { .. } | ProofEnd::Dropped { .. } => Vec::new(),
-        };
-        let ended = Event::ProofEnded { proof: number, end: end.clone() };
-        Ok(found.into_iter().chain([ended]).collect())
+        let mut events = vec![Event::ProofEnded { proof: number, end: end.clone() }];
+        match (end, members.as_slice()) {
+            (ProofEnd::Passed { tree }, _) => {
+                let has_passed =
+                    |task: &&Task| unproven(&[task], task.judges.iter(), tree, results).is_none();
+                let passed: Vec<&Task> = members.iter().copied().filter(has_passed).collect();
+                events.splice(..0, shares(&members, tree, results).into_iter().chain(verified(&passed)));
+            }
+            // Its checks run on the work by itself: what is red there, too, is its own fault.
+            (ProofEnd::Red { .. }, [task]) if task.decided == Status::Verifying => {
+                let (task, fence) = (task.id.clone(), task.fence);
+                events.push(Event::VerificationStarted { task, fence, lands: false });
+            }
+            (ProofEnd::Red { .. } | ProofEnd::Conflict { .. } | ProofEnd::Dropped { .. }, _) => {}
+        }
+        Ok(events)
     }
 
     /// What changes nothing has to hold on what the target is now, not on what it was when the task began.
@@ -164,6 +184,13 @@ impl<'a> Rules<'a> {
         events.extend(self.gates_after(id, task.progress.merged.as_ref(), &[])?);
         Ok(events)
     }
+}
+
+/// Those of them whose checks ran nowhere but where they are to land have passed them now.
+fn verified(members: &[&Task]) -> Vec<Event> {
+    let is_new = |task: &&&Task| task.decided == Status::Verifying;
+    let event = |task: &&Task| Event::Verified { task: task.id.clone(), fence: task.fence };
+    members.iter().filter(is_new).map(event).collect()
 }
 
 /// The results of a proof, each told of the tasks that it judges, and all of them of the last one: of those before it nothing

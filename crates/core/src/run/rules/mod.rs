@@ -109,8 +109,11 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             on.reviewer_begins(task, *fence, tree, results, agent)
         }
         Command::ReviewerCut { task, fence, lands, tree, results, agent, end } => {
-            let at = if *lands { Status::Verified } else { Status::Verifying };
-            on.reviewer_cut((task, *fence, at), tree, results, (agent, end))
+            let at = match lands {
+                true => on.candidate(task, *fence)?,
+                false => on.held(task, *fence, &[Status::Verifying])?,
+            };
+            on.reviewer_cut(at, tree, results, (agent, end))
         }
         Command::HelperCut { task, agent, end } => on.helper_cut(task, agent, end),
         Command::TryFailed { action, class, reason, feedback } => {
@@ -131,7 +134,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             on.prepare_landing(task, *fence, tree, (intent, before), (results, untouched))
         }
         Command::LandingFailed { task, fence, tip, reason, feedback, pointers } => {
-            let at = on.held(task, *fence, &[Status::Verified])?;
+            let at = on.candidate(task, *fence)?;
             if run.line.is_landing(task) {
                 return Err(Refusal::stale(format!("{task} is landing")));
             }
@@ -221,6 +224,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             if let Note::Entry { task: Some(task), .. }
             | Note::Told { task, .. }
             | Note::Errors { task, .. }
+            | Note::ChecksRan { task, .. }
             | Note::Spent { task, .. } = note
             {
                 let known = on.known(task)?;
@@ -490,13 +494,19 @@ impl<'a> Rules<'a> {
                 "Each pass over this task found more to do. Finish it in this one.\n",
             )
         } else {
-            Event::VerificationStarted { task: id.clone(), fence }
+            let settings = &self.run.settings;
+            let judged_by_agents = settings.landing_checks.iter().any(|check| check.reviewer().is_some());
+            let lands = !settings.no_commits && !judged_by_agents && task.is_judged_where_it_lands(work);
+            Event::VerificationStarted { task: id.clone(), fence, lands }
         };
         Ok(vec![captured, then])
     }
 
     fn checked(&self, id: &TaskId, fence: u64, tree: &Oid, results: &[CheckResult]) -> Decision {
         let task = self.held(id, fence, &[Status::Verifying])?;
+        if task.is_candidate() {
+            return Err(Refusal::stale(format!("the checks of {id} run where it is to land")));
+        }
         self.judges_tree(task, tree)?;
         let ended =
             Event::ChecksEnded { task: id.clone(), fence, tree: tree.clone(), results: results.to_vec() };

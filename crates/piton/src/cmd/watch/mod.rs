@@ -1,5 +1,6 @@
 //! Where a run stands, and what happened.
 
+pub(crate) mod checks;
 pub(crate) mod cost;
 pub(crate) mod log;
 pub(crate) mod output;

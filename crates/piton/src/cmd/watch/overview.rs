@@ -87,10 +87,15 @@ fn places<'s>(tasks: &'s [Task], chronicle: &Chronicle) -> Vec<Place<'s>> {
             Status::Completed if matches!(task.proof, Some(Proof::Landed { .. })) => (0, "merged"),
             Status::Merging => (1, "merging"),
             Status::Verified => (2, "ready"),
-            status if status.holds_slot() => (3, "pending"),
+            _ if task.is_candidate() => (3, "pending"),
+            status if status.holds_slot() => (4, "pending"),
             _ => continue,
         };
-        let position = if rank == 3 { None } else { queued(task) };
+        let position = match rank {
+            3 => task.progress.queued,
+            4 => None,
+            _ => queued(task),
+        };
         places.push((rank, position, Place { task, status }));
     }
     places.sort_by(|(rank, at, one), (other_rank, other_at, other)| {
@@ -106,13 +111,13 @@ pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
     tasks.extend(journal.under_way(&run)?);
     let chronicle = journal.stories(&run, tasks.iter().map(|task| &task.id))?;
     let places = places(&tasks, &chronicle);
-    let facts = match places.iter().any(|place| place.status == "ready") {
+    let facts = match places.iter().any(|place| place.task.is_candidate()) {
         true => Some(standing::facts(&journal, &run)?),
         false => None,
     };
-    let in_line = |place: &Place<'_>| match place.status {
-        "ready" => facts.as_ref().and_then(|run| view::in_line(run, &place.task.id)),
-        _ => None,
+    let in_line = |place: &Place<'_>| {
+        let run = facts.as_ref().filter(|_| place.task.is_candidate())?;
+        view::in_line(run, &place.task.id)
     };
     let title = |id: &TaskId| chronicle.task(id).map(|story| story.title.clone()).unwrap_or_default();
     if args.json {

@@ -356,6 +356,7 @@ fn goes_on(task: &ForeignTask, left: &Remains) -> Judged {
         tree: left.tree.clone(),
         changed: true,
         found_work: true,
+        touches_judges: false,
         markers: Vec::new(),
         commits: Vec::new(),
         created: Vec::new(),

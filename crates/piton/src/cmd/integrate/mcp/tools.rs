@@ -76,6 +76,7 @@ const TOOLS: &[Tool] = &[
     tool("unblock", &["unblock"], OTHER),
     tool("raise", &["raise"], OTHER),
     tool("unpark", &["unpark"], OTHER),
+    tool("checks", &["checks"], LOOK),
     tool("cost", &["cost"], LOOK),
     tool("gate", &["gate"], OTHER),
     tool("batch", &["batch"], OTHER),

@@ -34,6 +34,7 @@ fn a_journal_from_before_files_were_recorded_is_read() {
         tree: oid(1),
         changed: true,
         found_work: true,
+        touches_judges: true,
         markers: Vec::new(),
         commits: Vec::new(),
         created: Vec::new(),

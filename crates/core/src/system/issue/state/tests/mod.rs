@@ -40,6 +40,7 @@ pub(in crate::system) fn lands(bench: &mut Bench, name: &str, report: Option<Rep
         tree: oid(5000 + bench.chronicle.seq),
         changed: true,
         found_work: true,
+        touches_judges: true,
         markers: Vec::new(),
         commits: vec![CommitMade { hash: commit.to_string(), subject: format!("[{name}] Do it") }],
         created,

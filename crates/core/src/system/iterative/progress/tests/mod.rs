@@ -80,6 +80,7 @@ fn worked(bench: &mut Bench, name: &str, report: Option<Report>) {
         tree: oid(8),
         changed: true,
         found_work: true,
+        touches_judges: true,
         markers: Vec::new(),
         commits: vec![CommitMade { hash: oid(7).to_string(), subject: "feat(x): it".to_owned() }],
         created: vec!["src/new.rs".to_owned()],

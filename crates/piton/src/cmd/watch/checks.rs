@@ -1,0 +1,67 @@
+//! `piton checks`: how often each check has run, what came of it, and which of them flake.
+
+use clap::Args;
+use piton_core::time::Span;
+use piton_engine::journal::CheckCount;
+use serde_json::{Value, json};
+
+use crate::args::Which;
+use crate::failure::{Exit, FINE, Outcome};
+use crate::runs::find;
+use crate::runs::found::FoundRun;
+use crate::ui;
+
+/// So many are shown unless all are asked for.
+const SHOWN: usize = 20;
+
+#[derive(Debug, Args)]
+pub(crate) struct ChecksArgs {
+    /// Show every check, not only those that flake or run most
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub which: Which,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub(crate) fn checks(args: &ChecksArgs) -> Outcome<Exit> {
+    let FoundRun { journal, run, .. } = find::run(&args.which)?;
+    let most = if args.all { usize::MAX } else { SHOWN };
+    // One more tells that there are more.
+    let mut counts = journal.check_counts(&run, most.saturating_add(1))?;
+    let has_more = counts.len() > most;
+    counts.truncate(most);
+    if args.json {
+        let documents = counts.iter().map(|count| {
+            json!({
+                "name": count.name, "runs": count.runs, "passes": count.passes, "flakes": count.flakes,
+                "total_ms": count.took.0, "mean_ms": mean(count).0,
+            })
+        });
+        ui::answer_json(&Value::Array(documents.collect()));
+        return Ok(FINE);
+    }
+    if counts.is_empty() {
+        ui::say("no check has run yet");
+        return Ok(FINE);
+    }
+    let mut lines = format!("{:>6}  {:>6}  {:>6}  {:>8}  check\n", "runs", "passed", "flakes", "mean");
+    for count in &counts {
+        let (mean, name) = (mean(count).to_string(), ui::plain(&count.name));
+        lines += &format!("{:>6}  {:>6}  {:>6}  {mean:>8}  {name}\n", count.runs, count.passes, count.flakes);
+    }
+    ui::answer(lines);
+    if counts.iter().any(|count| count.flakes > 0) {
+        ui::say("a flake was red and then passed on the same files; it costs no task an attempt");
+    }
+    if has_more {
+        ui::say("more checks have run: piton checks --all");
+    }
+    Ok(FINE)
+}
+
+fn mean(count: &CheckCount) -> Span {
+    Span(count.took.0 / u64::from(count.runs.max(1)))
+}
