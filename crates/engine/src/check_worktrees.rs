@@ -309,13 +309,13 @@ pub struct Places<'a> {
     leases: Vec<Lease>,
     /// The set-up does not succeed on this tree, so no other check is worth a try.
     pub is_spoilt: bool,
-    /// Where the work was done, until a check has failed: it may pass there.
-    pub beside: Option<Beside>,
+    /// Where the work was done. The first check that fails takes it, to run there once more.
+    pub work_folder: Option<WorkFolder>,
 }
 
-/// A place where work was done, which holds more than is judged.
+/// The folder where work was done. It may hold files that are not committed.
 #[derive(Debug)]
-pub struct Beside {
+pub struct WorkFolder {
     pub path: Utf8PathBuf,
     /// An agent's worktree, and not a person's checkout.
     pub is_agents: bool,
@@ -323,12 +323,11 @@ pub struct Beside {
 
 impl<'a> Places<'a> {
     pub fn new(pool: Pool<'a>, commit: &'a Oid, tree: &'a Oid, setup: &'a WorktreeSetup) -> Places<'a> {
-        Places { pool, commit, tree, setup, leases: Vec::new(), is_spoilt: false, beside: None }
+        Places { pool, commit, tree, setup, leases: Vec::new(), is_spoilt: false, work_folder: None }
     }
 
-    /// With the place where the work was done.
-    pub fn with(self, beside: Option<Beside>) -> Places<'a> {
-        Places { beside, ..self }
+    pub fn with_work_folder(self, work_folder: Option<WorkFolder>) -> Places<'a> {
+        Places { work_folder, ..self }
     }
 
     /// One of a kind: the same as before, unless a job has begun in another.

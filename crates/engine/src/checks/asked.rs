@@ -10,7 +10,7 @@ use piton_core::prompt::Prompts;
 use piton_core::run::{CheckResult, Run, Verdict};
 
 use super::{AgentJob, Bench, NoResult, is_work, on_commit};
-use crate::check_worktrees::{Beside, NoWorktree, Places, Pool};
+use crate::check_worktrees::{NoWorktree, Places, Pool, WorkFolder};
 use crate::git::{GitError, Repo};
 use crate::journal::{CommandError, Journal, JournalError};
 use crate::keeper::{Job, KeeperError};
@@ -69,8 +69,8 @@ pub fn run_all(
     if let Some(repo) = project.repo()?.filter(|_| !in_place) {
         let tree = repo.worktree_tree_with(place, &outputs)?;
         let commit = repo.commit_of(place, &tree)?;
-        let beside = Beside { path: place.to_owned(), is_agents: false };
-        let results = asked.judge_commit(repo, &commit, &tree, Some(beside), tell)?;
+        let work_folder = WorkFolder { path: place.to_owned(), is_agents: false };
+        let results = asked.judge_commit(repo, &commit, &tree, Some(work_folder), tell)?;
         return Ok((Some(tree), results));
     }
     let repo = project.repo_or_store()?;
@@ -127,7 +127,7 @@ impl Asked<'_> {
         repo: &Repo,
         commit: &Oid,
         tree: &Oid,
-        beside: Option<Beside>,
+        work_folder: Option<WorkFolder>,
         tell: &dyn Fn(&Check),
     ) -> Result<Vec<CheckResult>, NoReport> {
         let usual = self.project.worktree_dir();
@@ -136,7 +136,7 @@ impl Asked<'_> {
         let none = WorktreeSetup::default();
         let setup = self.facts.map_or(&none, |run| &run.settings.worktree);
         let pool = Pool { project: self.project, repo, run: self.run, dir };
-        let mut places = Places::new(pool, commit, tree, setup).with(beside);
+        let mut places = Places::new(pool, commit, tree, setup).with_work_folder(work_folder);
         self.judge(dir, |bench, check, begin| {
             if places.is_spoilt {
                 return Ok(None);

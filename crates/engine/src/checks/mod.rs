@@ -1,7 +1,7 @@
 //! Checks: commands that Piton runs itself, under keepers, on a tree it knows.
 
 mod asked;
-mod beside;
+mod uncommitted;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -458,8 +458,8 @@ pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
         fs::write(&seen, b"").map_err(NoWorktree::io(&seen))?;
     }
     let exact = lease.path().to_owned();
-    if let Some(place) = places.beside.take_if(|_| beside::is_worth_a_look(check, &result))
-        && let Some(words) = beside::passes(bench, repo, check, &place, commit, &exact, begin)?
+    if let Some(folder) = places.work_folder.take_if(|_| uncommitted::may_be_the_cause(check, &result))
+        && let Some(words) = uncommitted::passes_with_it(bench, repo, check, &folder, commit, &exact, begin)?
     {
         result.tail += &words;
     }

@@ -215,7 +215,7 @@ fn target_is_red(
         return Ok(None);
     }
     let tree = order.repo()?.tree_of(tip)?;
-    let bare = Subject { commit: tip, tree: &tree, beside: None, on_red: OnRed::Confirm, doubt: None };
+    let bare = Subject { commit: tip, tree: &tree, work_folder: None, on_red: OnRed::Confirm, doubt: None };
     let found = work::run_on(order, &foreign, bare)?;
     let Some(reason) = verdict::reason(&found) else { return Ok(None) };
     let target = order.target()?;
@@ -349,7 +349,7 @@ fn run_unproven(
     let passes = order.chain().flat_map(|task| &task.progress.passes);
     let wanted = checks::unproven(all.iter().copied(), tree, passes);
     let doubt = order.task.progress.doubt.as_ref();
-    work::run_on(order, &wanted, Subject { commit: candidate, tree, beside: None, on_red, doubt })
+    work::run_on(order, &wanted, Subject { commit: candidate, tree, work_folder: None, on_red, doubt })
 }
 
 /// Move the target, or find out what became of the last try to do so.

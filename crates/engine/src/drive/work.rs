@@ -15,7 +15,7 @@ use piton_core::{answer, message};
 use super::order::{Order, SHARED, Trouble};
 use super::{briefing, budget, copy, feedback, fence, iteration};
 use crate::agent::PROMPT;
-use crate::check_worktrees::{Beside, CopyError, Places, copy_file};
+use crate::check_worktrees::{CopyError, Places, WorkFolder, copy_file};
 use crate::checks::{Bench, Cut, First, NoResult};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Rescued, Worktree};
 use crate::keeper::{Ended, Job, JobSpec, Outcome};
@@ -501,9 +501,9 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
     let ran = match order.run.settings.no_commits {
         false => {
             let path = Some(order.workplace()?).filter(|path| path.is_dir());
-            let beside = path.map(|path| Beside { path, is_agents: true });
+            let work_folder = path.map(|path| WorkFolder { path, is_agents: true });
             let (commit, doubt) = (order.commit()?, order.task.progress.doubt.as_ref());
-            run_on(order, &wanted, Subject { commit, tree, beside, on_red: OnRed::Confirm, doubt })
+            run_on(order, &wanted, Subject { commit, tree, work_folder, on_red: OnRed::Confirm, doubt })
         }
         true => run_in_place(order, &wanted, tree),
     };
@@ -543,7 +543,7 @@ pub(super) struct Subject<'a> {
     pub commit: &'a Oid,
     pub tree: &'a Oid,
     /// Where the agent worked, to tell it what is not committed.
-    pub beside: Option<Beside>,
+    pub work_folder: Option<WorkFolder>,
     pub on_red: OnRed,
     /// By which checks the same work was red before.
     pub doubt: Option<&'a Doubt>,
@@ -555,7 +555,7 @@ pub(super) fn run_on(
     wanted: &[&Check],
     subject: Subject<'_>,
 ) -> Result<Vec<CheckResult>, Trouble> {
-    let Subject { commit, tree, beside, on_red, doubt } = subject;
+    let Subject { commit, tree, work_folder, on_red, doubt } = subject;
     let proof = order.proof().filter(|_| wanted.iter().all(|check| check.reviewer().is_none()));
     let jobs = if proof.is_some() { order.shared_jobs() } else { order.jobs() };
     let dir = order.worktree_dir()?;
@@ -564,7 +564,7 @@ pub(super) fn run_on(
         bench.name = format!("{SHARED}{proof}.check.{}", tree.short());
     }
     let places = Places::new(order.pool(&dir)?, commit, tree, &order.run.settings.worktree);
-    let mut places = places.with(beside);
+    let mut places = places.with_work_folder(work_folder);
     let name = bench.name.clone();
     let mut results = Vec::new();
     for check in wanted {

@@ -49,7 +49,7 @@ impl Keeping {
     ) -> Result<Option<Keeping>, FilesError> {
         let mut journal = Journal::open(&project.home)?;
         let warn: Arc<dyn Fn(&FilesError) + Send + Sync> = Arc::new(warn);
-        let mut aide = Beside {
+        let mut aide = ClaimThreads {
             warn: warn.clone(),
             project: project.clone(),
             run: run.clone(),
@@ -149,7 +149,7 @@ impl Keeping {
 }
 
 /// Runs the checks of claims, each in a thread of its own.
-struct Beside {
+struct ClaimThreads {
     warn: Arc<dyn Fn(&FilesError) + Send + Sync>,
     project: Project,
     run: RunId,
@@ -158,7 +158,7 @@ struct Beside {
     at_work: HashMap<(TaskId, u64), Receiver<Result<Judgement, String>>>,
 }
 
-impl Aide for Beside {
+impl Aide for ClaimThreads {
     fn waits(&mut self, wait: &Wait) {
         (self.warn)(&FilesError::Waits(wait.clone()));
     }

@@ -1,5 +1,5 @@
-//! A check that fails on a commit may pass where the work was done: then something is not committed, and whoever did the
-//! work is told what.
+//! A check that fails on a commit may pass in the folder where the work was done. Then something is not committed, and the
+//! feedback names it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use piton_core::run::{CheckResult, Verdict};
 use piton_core::terminal::clean_text;
 
 use super::{Bench, READ};
-use crate::check_worktrees::{Beside, NoWorktree};
+use crate::check_worktrees::{NoWorktree, WorkFolder};
 use crate::disk;
 use crate::git::{Repo, Worktree};
 use crate::keeper::Job;
@@ -18,45 +18,45 @@ use crate::keeper::Job;
 /// So many files that differ are named.
 const MOST_NAMED: usize = 20;
 
-/// Whether a check may have failed for want of something that is not committed.
-pub(super) fn is_worth_a_look(check: &Check, result: &CheckResult) -> bool {
+/// Whether a check may have failed because something is not committed.
+pub(super) fn may_be_the_cause(check: &Check, result: &CheckResult) -> bool {
     let failed = matches!(result.verdict, Verdict::Fail { .. } | Verdict::Broken { .. });
     failed && check.reviewer().is_none() && result.took < check.timeout
 }
 
-/// Whether a check that has failed on a commit passes where the work was done, in words that name what differs. It is run
-/// there once, if anything does.
-pub(super) fn passes(
+/// If a check that failed on a commit passes in the folder where the work was done: a text that names what differs. The
+/// check runs there once, and only if something differs.
+pub(super) fn passes_with_it(
     bench: &mut Bench<'_>,
     repo: &Repo,
     check: &Check,
-    beside: &Beside,
+    folder: &WorkFolder,
     commit: &Oid,
     exact: &Utf8Path,
     begin: &dyn Fn(&Job) -> bool,
 ) -> Result<Option<String>, NoWorktree> {
-    let uncommitted = repo.uncommitted_in(&beside.path, commit)?;
+    let uncommitted = repo.uncommitted_in(&folder.path, commit)?;
     let ignored: Vec<String> = uncommitted
         .ignored
         .into_iter()
-        .filter(|file| differs(&beside.path.join(file), &exact.join(file)))
+        .filter(|file| differs(&folder.path.join(file), &exact.join(file)))
         .collect();
     if ignored.is_empty() && uncommitted.changed.is_empty() {
         return Ok(None);
     }
     let name = format!("{}.beside", bench.name);
     let (name, cwd) = (std::mem::replace(&mut bench.name, name), bench.cwd.clone());
-    bench.cwd.clone_from(&beside.path);
+    bench.cwd.clone_from(&folder.path);
     let ran = bench.run(check, &|job, _| begin(job));
     (bench.name, bench.cwd) = (name, cwd);
-    if let Some(worktree) = Worktree::open(repo, &beside.path)?.filter(|_| beside.is_agents) {
+    if let Some(worktree) = Worktree::open(repo, &folder.path)?.filter(|_| folder.is_agents) {
         // What the check left behind is not the agent's work.
         worktree.checkout_detached(commit)?;
     }
     if !ran.is_ok_and(|result| result.verdict == Verdict::Pass) {
         return Ok(None);
     }
-    let (place, what) = match beside.is_agents {
+    let (place, what) = match folder.is_agents {
         true => ("your worktree", "your commit"),
         false => ("your checkout", "what git would commit of it"),
     };
