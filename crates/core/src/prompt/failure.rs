@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{LONGEST_FEEDBACK, cut, fenced, one_line, quoted};
 use crate::plan::TaskId;
-use crate::run::{ALSO_ASKED, Ending, SELF_ANSWERED, SILENT, TIMED_OUT, TOGETHER};
+use crate::run::{CheckEnding, Ending};
 
 /// So many of the earlier tries are told, the last ones.
 const MOST_TRIES: usize = 8;
@@ -66,34 +66,37 @@ pub(super) fn told_tries(tries: &[Try]) -> String {
 }
 
 impl Failure {
-    fn ending(&self) -> Ending {
+    fn ending(&self) -> Ending<'_> {
         Ending::of(&self.reason)
     }
 
     /// Whether the work of others was merged into the worktree since.
     pub(super) fn is_about_a_merge(&self) -> bool {
-        matches!(self.ending(), Ending::Conflict | Ending::Markers) || self.reason.starts_with(TOGETHER)
+        matches!(self.ending(), Ending::Conflict | Ending::Markers | Ending::Check { is_merged: true, .. })
     }
 
     /// What to do about it. `has_worked`: an agent has worked on it before.
     pub(super) fn order(&self, task: &TaskId, has_worked: bool) -> String {
-        let rest = |words: &str| one_line(self.reason.strip_prefix(words).unwrap_or_default());
         let already = format!("`<signal>{task}_ALREADY:why</signal>`");
         if self.is_answered {
             return "A person has answered what the last try stopped with: see the answers below.".to_owned();
         }
         match self.ending() {
             Ending::Conflict | Ending::Markers => self.merge_order(),
-            _ if has_worked && self.reason.starts_with(TOGETHER) => self.together_order(),
-            Ending::RedCheck | Ending::NoProgram => {
-                "Fix what the checks report. Begin with the first error.".to_owned()
+            Ending::Check { is_merged: true, .. } if has_worked => self.together_order(),
+            Ending::Check { how, .. } => match how {
+                CheckEnding::Red | CheckEnding::NoProgram => {
+                    "Fix what the checks report. Begin with the first error."
+                }
+                CheckEnding::AgentAsked => {
+                    "The last try ended with a question. Decide it yourself, and fix what the checks report."
+                }
+                CheckEnding::Slow { .. } => {
+                    "A check did not end in its time. Find out what hangs or is slow, and fix that."
+                }
+                CheckEnding::NoTest => "A check ran no test. Make sure that it finds the tests of this task.",
             }
-            Ending::SlowCheck => {
-                "A check did not end in its time. Find out what hangs or is slow, and fix that.".to_owned()
-            }
-            Ending::NoTest => {
-                "A check ran no test. Make sure that it finds the tests of this task.".to_owned()
-            }
+            .to_owned(),
             Ending::Idle => format!(
                 "The last try changed no file. Do the task. Only if everything was as it asks before you began, end with \
                  the line\n{already}"
@@ -101,29 +104,23 @@ impl Failure {
             Ending::NoWhy => format!(
                 "The last try said that nothing had to change, but not why. Do the task, or say why: end with the line\n{already}"
             ),
-            Ending::Asked if self.reason.contains(ALSO_ASKED) => {
-                "The last try ended with a question. Decide it yourself, and fix what the checks report."
-                    .to_owned()
-            }
             Ending::Asked => {
                 "The last try changed no file and ended with a question. Decide it yourself and do the \
                               task. Only if a person has to decide, end with the line\n\
                               `<signal>BLOCKED:the question</signal>`"
                     .to_owned()
             }
-            Ending::SelfAnswered => format!(
+            Ending::SelfAnswered { answer } => format!(
                 "The last try ended with a question that needs no person. Do the task, with this answer:\n{}",
-                quoted(&rest(SELF_ANSWERED))
+                quoted(&one_line(answer))
             ),
-            Ending::TimedOut => format!(
-                "The last try was ended because it had not finished after {}. You have as long. Look at what it left, \
-                 do the rest, and run nothing that does not end by itself.",
-                rest(TIMED_OUT)
+            Ending::TimedOut { limit } => format!(
+                "The last try was ended because it had not finished after {limit}. You have as long. Look at what it \
+                 left, do the rest, and run nothing that does not end by itself."
             ),
-            Ending::Silent => format!(
-                "The last try was ended because it said nothing for {}. Run nothing that waits for input or does not end \
-                 by itself.",
-                rest(SILENT)
+            Ending::Silent { limit } => format!(
+                "The last try was ended because it said nothing for {limit}. Run nothing that waits for input or does \
+                 not end by itself."
             ),
             Ending::Denied | Ending::Other => "Fix this first.".to_owned(),
         }
@@ -151,7 +148,7 @@ impl Failure {
     }
 
     fn others(&self, head: &str) -> String {
-        let told = |other: &Other| {
+        let line = |other: &Other| {
             let aim = cut(&one_line(&other.aim), LONGEST_AIM);
             let aim = if aim.is_empty() { aim } else { format!("\n  {aim}") };
             format!("{}: {}{aim}", other.id, cut(&one_line(&other.title), LONGEST_LINE))
@@ -159,17 +156,17 @@ impl Failure {
         if self.others.is_empty() {
             return String::new();
         }
-        let told: Vec<String> = self.others.iter().map(told).collect();
-        format!("\n\n{head}\n{}", quoted(&told.join("\n")))
+        let lines: Vec<String> = self.others.iter().map(line).collect();
+        format!("\n\n{head}\n{}", quoted(&lines.join("\n")))
     }
 
     /// What is quoted of it.
     pub(super) fn quotation(&self) -> String {
         let text = match self.ending() {
             // The order says all of it.
-            Ending::Idle | Ending::NoWhy | Ending::SelfAnswered => return String::new(),
+            Ending::Idle | Ending::NoWhy | Ending::SelfAnswered { .. } => return String::new(),
+            Ending::Check { how: CheckEnding::AgentAsked, .. } => &self.feedback,
             // The answers quote it.
-            Ending::Asked if self.reason.contains(ALSO_ASKED) => &self.feedback,
             Ending::Asked if self.is_answered => return String::new(),
             Ending::Asked => &self.reason,
             _ if self.feedback.is_empty() => &self.reason,

@@ -1,9 +1,9 @@
-//! How a try ended, read back from the sentence that names it. The sentence stands in the journal, also in those of earlier
-//! versions, so an end can be explained without another field.
+//! How a try ended, parsed from the reason that the journal records. This is the only place that searches a reason:
+//! journals of earlier versions record nothing else.
 
 /// How a try ended, as far as a setting or a command could have changed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum Ending<'r> {
     /// The agent changed nothing.
     Idle,
     /// It changed nothing and ended with a question.
@@ -11,32 +11,51 @@ pub enum Ending {
     /// It changed nothing and its client had not let it do something.
     Denied,
     /// It took all the time of a try.
-    TimedOut,
+    TimedOut {
+        limit: &'r str,
+    },
     /// It said nothing for too long.
-    Silent,
-    /// A check took all its time.
-    SlowCheck,
-    /// A check ran no test.
-    NoTest,
-    /// The program of a check is missing.
-    NoProgram,
-    /// A check failed.
-    RedCheck,
+    Silent {
+        limit: &'r str,
+    },
+    /// A check did not pass.
+    Check {
+        how: CheckEnding<'r>,
+        /// The work was merged with what landed before. Alone it passed.
+        is_merged: bool,
+    },
     /// The work does not merge with what landed before.
     Conflict,
     /// Conflict markers were left in files.
     Markers,
     /// It asked, and the answer needed no person.
-    SelfAnswered,
+    SelfAnswered {
+        answer: &'r str,
+    },
     /// It said that everything was already so, and not why.
     NoWhy,
     Other,
 }
 
+/// How a check ended that did not pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckEnding<'r> {
+    /// It failed.
+    Red,
+    /// It did not pass, and the agent had ended with a question.
+    AgentAsked,
+    /// It took all its time.
+    Slow { limit: &'r str },
+    /// It ran no test.
+    NoTest,
+    /// Its program is missing.
+    NoProgram,
+}
+
 pub(super) const IDLE: &str = "the agent changed nothing";
 pub(super) const ASKED: &str = "the agent changed nothing and asked: ";
 /// Before the question of an agent whose work does not pass.
-pub(crate) const ALSO_ASKED: &str = "; the agent asked: ";
+pub(super) const ALSO_ASKED: &str = "; the agent asked: ";
 pub(super) const DENIED: &str = "the agent changed nothing: its client denied it ";
 /// Before the time that a try may take.
 pub const TIMED_OUT: &str = "the agent had not finished after ";
@@ -56,34 +75,57 @@ pub const SELF_ANSWERED: &str = "it asked, and is answered: ";
 pub(super) const MARKERS: &str = "conflict markers left in ";
 pub(super) const NO_WHY: &str = "the agent says that it was already so, and not why";
 
-impl Ending {
+/// Makes an ending from the rest of a reason.
+type FromRest<'r> = fn(&'r str) -> Ending<'r>;
+
+impl<'r> Ending<'r> {
     /// By the reason of a failure.
-    pub fn of(reason: &str) -> Ending {
-        // The name of a check is somebody else's text, so what stands before it decides first.
-        let begins = [
-            (ASKED, Ending::Asked),
-            (DENIED, Ending::Denied),
-            (IDLE, Ending::Idle),
-            (TIMED_OUT, Ending::TimedOut),
-            (SILENT, Ending::Silent),
-            (CONFLICT, Ending::Conflict),
-            (MARKERS, Ending::Markers),
-            (SELF_ANSWERED, Ending::SelfAnswered),
-            (NO_WHY, Ending::NoWhy),
+    pub fn of(reason: &'r str) -> Ending<'r> {
+        // The author of the plan names the checks. So the start of a reason decides first.
+        let begins: [(&str, FromRest<'r>); 9] = [
+            (ASKED, |_| Ending::Asked),
+            (DENIED, |_| Ending::Denied),
+            (IDLE, |_| Ending::Idle),
+            (TIMED_OUT, |rest| Ending::TimedOut { limit: first_part(rest) }),
+            (SILENT, |rest| Ending::Silent { limit: first_part(rest) }),
+            (CONFLICT, |_| Ending::Conflict),
+            (MARKERS, |_| Ending::Markers),
+            (SELF_ANSWERED, |answer| Ending::SelfAnswered { answer }),
+            (NO_WHY, |_| Ending::NoWhy),
         ];
-        if let Some((_, ending)) = begins.into_iter().find(|(words, _)| reason.starts_with(words)) {
+        if let Some(ending) =
+            begins.into_iter().find_map(|(words, ending)| Some(ending(reason.strip_prefix(words)?)))
+        {
             return ending;
         }
-        let checked = reason.strip_prefix(TOGETHER).unwrap_or(reason);
+        let merged = reason.strip_prefix(TOGETHER);
+        let checked = merged.unwrap_or(reason);
         match checked.starts_with("check `") {
-            true if checked.contains(ALSO_ASKED) => Ending::Asked,
-            true if checked.contains(SLOW_CHECK) => Ending::SlowCheck,
-            true if checked.contains(NO_TEST) => Ending::NoTest,
-            true if checked.contains("cannot be run: ") => Ending::NoProgram,
-            true => Ending::RedCheck,
+            true => Ending::Check { how: CheckEnding::of(checked), is_merged: merged.is_some() },
             false => Ending::Other,
         }
     }
+}
+
+impl<'r> CheckEnding<'r> {
+    fn of(reason: &'r str) -> CheckEnding<'r> {
+        if reason.contains(ALSO_ASKED) {
+            CheckEnding::AgentAsked
+        } else if let Some((_, rest)) = reason.split_once(SLOW_CHECK) {
+            CheckEnding::Slow { limit: first_part(rest) }
+        } else if reason.contains(NO_TEST) {
+            CheckEnding::NoTest
+        } else if reason.contains("cannot be run: ") {
+            CheckEnding::NoProgram
+        } else {
+            CheckEnding::Red
+        }
+    }
+}
+
+/// A reason without what was added to it, as in "30m; and the budget of the task is spent".
+fn first_part(rest: &str) -> &str {
+    rest.split([';', ',']).next().unwrap_or_default().trim()
 }
 
 #[cfg(test)]
@@ -92,21 +134,40 @@ mod tests {
 
     #[test]
     fn an_end_is_known_by_its_sentence() {
+        let check = |how| Ending::Check { how, is_merged: false };
         for (reason, ending) in [
             ("the agent changed nothing", Ending::Idle),
             ("the agent changed nothing and asked: Which?", Ending::Asked),
+            ("the agent changed nothing and asked: Which; the agent asked: it?", Ending::Asked),
             ("the agent changed nothing: its client denied it Write /etc/x", Ending::Denied),
-            ("the agent had not finished after 30m", Ending::TimedOut),
-            ("the agent said nothing for 10m", Ending::Silent),
-            ("check `cargo test` failed with exit status 1, and 1 more", Ending::RedCheck),
-            ("check `cargo test` failed with exit status 1; the agent asked: Which?", Ending::Asked),
-            ("check `cargo test` did not judge: it had not ended after 5m", Ending::SlowCheck),
-            ("check `cargo test` did not judge: it ran no test", Ending::NoTest),
-            ("check `x` did not judge: `x` cannot be run: No such file", Ending::NoProgram),
-            ("together with what landed before: check `x` failed with exit status 1", Ending::RedCheck),
+            ("the agent had not finished after 30m", Ending::TimedOut { limit: "30m" }),
+            (
+                "the agent had not finished after 1h 30m; and the budget of the task is spent: $2.00",
+                Ending::TimedOut { limit: "1h 30m" },
+            ),
+            ("the agent said nothing for 10m", Ending::Silent { limit: "10m" }),
+            ("check `cargo test` failed with exit status 1, and 1 more", check(CheckEnding::Red)),
+            (
+                "check `cargo test` failed with exit status 1; the agent asked: Which?",
+                check(CheckEnding::AgentAsked),
+            ),
+            (
+                "check `cargo test` did not judge: it had not ended after 5m",
+                check(CheckEnding::Slow { limit: "5m" }),
+            ),
+            (
+                "check `x` did not judge: it had not ended after 5m, and 1 more",
+                check(CheckEnding::Slow { limit: "5m" }),
+            ),
+            ("check `cargo test` did not judge: it ran no test", check(CheckEnding::NoTest)),
+            ("check `x` did not judge: `x` cannot be run: No such file", check(CheckEnding::NoProgram)),
+            (
+                "together with what landed before: check `x` failed with exit status 1",
+                Ending::Check { how: CheckEnding::Red, is_merged: true },
+            ),
             ("merge conflict in log.txt", Ending::Conflict),
             ("conflict markers left in log.txt", Ending::Markers),
-            ("it asked, and is answered: yes", Ending::SelfAnswered),
+            ("it asked, and is answered: yes", Ending::SelfAnswered { answer: "yes" }),
             ("the agent says that it was already so, and not why", Ending::NoWhy),
             ("which of the two ridges?", Ending::Other),
             ("says: check `x` failed", Ending::Other),

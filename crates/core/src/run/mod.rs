@@ -33,8 +33,9 @@ pub mod verdict;
 
 pub use closing::{Asks, Closing};
 pub use command::{Claim, Command, NewRun, Refusal, Stop};
-pub(crate) use ending::ALSO_ASKED;
-pub use ending::{CONFLICT, Ending, NO_TEST, SELF_ANSWERED, SILENT, SLOW_CHECK, TIMED_OUT, TOGETHER};
+pub use ending::{
+    CONFLICT, CheckEnding, Ending, NO_TEST, SELF_ANSWERED, SILENT, SLOW_CHECK, TIMED_OUT, TOGETHER,
+};
 pub use event::{
     AgentEnd, CheckResult, CheckRun, Class, ContextUpdate, Event, Next, Note, Recorded, Selection, Session,
     StopMode, StopReason, Verdict, Work,

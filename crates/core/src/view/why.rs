@@ -8,8 +8,8 @@ use super::landing::{in_line, policy};
 use super::{after_attempts, age, counted};
 use crate::plan::{Fences, TaskId};
 use crate::run::{
-    ALSO_ASKED, Ending, Holder, Missing, Proof, Run, SILENT, SLOW_CHECK, State, Status, TIMED_OUT, Task,
-    concerning, shell_word, stand_in, waits_for, worker,
+    CheckEnding, Ending, Holder, Missing, Proof, Run, State, Status, Task, concerning, shell_word, stand_in,
+    waits_for, worker,
 };
 use crate::time::{Span, Timestamp};
 
@@ -394,13 +394,11 @@ impl Search<'_> {
     fn would_help(&mut self, task: &Task, reason: &str, depth: u32) {
         let id = &task.id;
         let own = self.of_task(id);
-        let doubled = |words: &str| {
-            let limit = reason.split_once(words)?.1.split([';', ',']).next()?;
-            let limit = Span(Span::parse(limit.trim())?.0.saturating_mul(2)).to_string();
+        let doubled = |limit: &str| {
+            let limit = Span(Span::parse(limit)?.0.saturating_mul(2)).to_string();
             Some(limit.replace(" 00m", "").replace(" 00s", "").replace(' ', ""))
         };
-        let ending = Ending::of(reason);
-        match ending {
+        match Ending::of(reason) {
             Ending::Idle => {
                 self.set("may_change_nothing = true", &own, "if nothing may have to change for it");
                 self.set(
@@ -409,7 +407,7 @@ impl Search<'_> {
                     "if it may be done already: its checks run before any agent",
                 );
             }
-            Ending::Asked => {
+            Ending::Asked | Ending::Check { how: CheckEnding::AgentAsked, .. } => {
                 let plan = shell_word(&self.run.plan);
                 self.help(format!("piton answer {id} 'what to do'"));
                 self.help(format!("piton run {plan} --auto-answer   lets agents decide what they would ask"));
@@ -419,25 +417,25 @@ impl Search<'_> {
                 let place = format!("[agents.{agent}] of {}", self.settings_file());
                 self.set("permissions = \"all\"", &place, "if it may do whatever its client can do");
             }
-            Ending::TimedOut => {
-                let longer = doubled(TIMED_OUT).unwrap_or_else(|| "1h".to_owned());
+            Ending::TimedOut { limit } => {
+                let longer = doubled(limit).unwrap_or_else(|| "1h".to_owned());
                 self.set(&format!("timeout = \"{longer}\""), &own, "if a try needs more time");
             }
-            Ending::Silent => {
-                let longer = doubled(SILENT).unwrap_or_else(|| "30m".to_owned());
+            Ending::Silent { limit } => {
+                let longer = doubled(limit).unwrap_or_else(|| "30m".to_owned());
                 self.set(&format!("silence = \"{longer}\""), &own, "or \"off\", if it works silently");
             }
-            Ending::SlowCheck => {
-                let longer = doubled(SLOW_CHECK).unwrap_or_else(|| "15m".to_owned());
+            Ending::Check { how: CheckEnding::Slow { limit }, .. } => {
+                let longer = doubled(limit).unwrap_or_else(|| "15m".to_owned());
                 let place = format!("the check, in {}", self.settings_file());
                 self.set(&format!("timeout = \"{longer}\""), &place, "if the check needs more time");
             }
-            Ending::RedCheck
-            | Ending::NoTest
-            | Ending::NoProgram
+            Ending::Check {
+                how: CheckEnding::Red | CheckEnding::NoTest | CheckEnding::NoProgram, ..
+            }
             | Ending::Conflict
             | Ending::Markers
-            | Ending::SelfAnswered
+            | Ending::SelfAnswered { .. }
             | Ending::NoWhy
             | Ending::Other => {}
         }
@@ -469,29 +467,26 @@ impl Search<'_> {
     fn last_words(&self, task: &Task) -> Option<String> {
         use Status::{Abandoned, Blocked, Failed, PassedOver};
         matches!(task.status(), Failed | Abandoned | Blocked | PassedOver).then_some(())?;
-        use Ending::{Asked, Denied, Idle, Markers, NoWhy, Other, SelfAnswered, Silent, TimedOut};
-        let ending = Ending::of(&self.failure(task));
-        matches!(ending, Idle | Asked | Denied | TimedOut | Silent | Markers | SelfAnswered | NoWhy | Other)
-            .then_some(())?;
+        let has_the_last_word = match Ending::of(&self.failure(task)) {
+            Ending::Check { how, .. } => how == CheckEnding::AgentAsked,
+            Ending::Conflict => false,
+            Ending::Idle
+            | Ending::Asked
+            | Ending::Denied
+            | Ending::TimedOut { .. }
+            | Ending::Silent { .. }
+            | Ending::Markers
+            | Ending::SelfAnswered { .. }
+            | Ending::NoWhy
+            | Ending::Other => true,
+        };
+        has_the_last_word.then_some(())?;
         (self.sources.words)(task.progress.said?).filter(|words| !words.trim().is_empty())
     }
 
     /// What was printed where it went wrong: by a check, or by the agent.
     fn look(&mut self, id: &TaskId, reason: &str) {
-        let is_check = match Ending::of(reason) {
-            Ending::SlowCheck | Ending::NoTest | Ending::NoProgram | Ending::RedCheck => true,
-            // A check failed, too, unless the agent changed nothing.
-            Ending::Asked => reason.contains(ALSO_ASKED),
-            Ending::Idle
-            | Ending::Denied
-            | Ending::TimedOut
-            | Ending::Silent
-            | Ending::Conflict
-            | Ending::Markers
-            | Ending::SelfAnswered
-            | Ending::NoWhy
-            | Ending::Other => false,
-        };
+        let is_check = matches!(Ending::of(reason), Ending::Check { .. });
         let checks = if is_check { " --checks" } else { "" };
         self.help(format!("piton output {id}{checks}"));
     }
