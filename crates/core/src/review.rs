@@ -53,7 +53,7 @@ pub fn findings(output: &str, ask: &str) -> Option<Vec<Finding>> {
     let (mut found, mut fence): (Option<Vec<Finding>>, Option<Fence>) = (None, None);
     let (mut failed, mut items) = (false, Vec::new());
     let lines: Vec<&str> = output.lines().collect();
-    for (line, kind) in lines.iter().map(|line| line.trim()).zip(kinds(&lines, false)) {
+    for (line, kind) in lines.iter().map(|line| line.trim()).zip(kinds(&lines)) {
         let (open, code) = Fence::after(fence, line);
         fence = open;
         let words = line.trim_start_matches(['#', '*', '-', '+', ' ', '[', '`', '>']);

@@ -8,7 +8,7 @@ use piton_core::plan::{Argv, Graph, TaskId};
 use piton_core::system::config::Config;
 use piton_core::system::execute::plan::{lint, read};
 use piton_core::system::kit::text;
-use piton_core::system::{Folder, Problem, Reading};
+use piton_core::system::{Folder, Problem, Reading, Strictness};
 
 use crate::names::safe_path;
 use crate::plans::{can_be_told, point_inside, safe};
@@ -97,10 +97,10 @@ pub(crate) fn folder(bytes: &[u8]) -> Folder {
 pub(crate) fn execute(bytes: &[u8]) {
     let folder = folder(bytes);
     let config = Config::default();
-    let reading = read(&folder, "stem", &config, false);
-    let again = read(&folder, "stem", &config, false);
+    let reading = read(&folder, "stem", &config, Strictness::Lenient);
+    let again = read(&folder, "stem", &config, Strictness::Lenient);
     assert_eq!((&reading.plan, &reading.problems), (&again.plan, &again.problems), "reading twice");
-    let strict = read(&folder, "stem", &config, true);
+    let strict = read(&folder, "stem", &config, Strictness::Strict);
     assert_eq!(reading.plan, strict.plan, "strictness changes what is allowed, not what is read");
     assert!(reading.is_usable() || !strict.is_usable());
     for found in [&reading.problems, &strict.problems, &same(|| lint(&reading))] {
@@ -167,7 +167,7 @@ pub(crate) fn decode(bytes: &[u8]) {
     let refused = decoded.problems.iter().any(|problem| problem.severity == Severity::Error);
     assert!(!refused || decoded.text.is_empty());
     if !refused {
-        let again = text::decode_with(decoded.text.as_bytes(), true);
+        let again = text::decode_with(decoded.text.as_bytes(), Strictness::Strict);
         assert!(
             again.problems.is_empty() || decoded.text.starts_with('\u{feff}'),
             "what was decoded is text"

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use piton_core::diagnostic::place;
 use piton_core::plan::{Argv, Graph, Iterative, TaskId};
+use piton_core::system::Strictness;
 use piton_core::system::config::Config;
 use piton_core::system::issue::plan::Word;
 use piton_core::system::iterative::plan::{Given, IterativeReading, fit, read as read_plan, write};
@@ -112,11 +113,12 @@ pub(crate) const STATES: &[&str] = &[
 pub(crate) fn plan(bytes: &[u8]) {
     let folder = folder(bytes);
     let config = Config::default();
-    let read_it = |strict| {
+    let read_it = |strictness| {
         let place = ".claude/iterative/x";
-        read_plan(&folder, &Given { strict, ..Given::new("x", place, &config) })
+        read_plan(&folder, &Given { strictness, ..Given::new("x", place, &config) })
     };
-    let (found, again, strict) = (read_it(false), read_it(false), read_it(true));
+    let (found, again, strict) =
+        (read_it(Strictness::Lenient), read_it(Strictness::Lenient), read_it(Strictness::Strict));
     let reading = &found.reading;
     assert_eq!(
         (&reading.plan, &reading.problems),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::TaskId;
+use piton_core::system::Strictness;
 use piton_core::system::config::Config;
 use piton_core::system::issue::plan::{Given, IssueReading, Word, lint, read};
 use piton_core::system::kit::boxes;
@@ -109,11 +110,12 @@ pub(crate) fn list(bytes: &[u8]) {
 pub(crate) fn issue(bytes: &[u8]) {
     let folder = folder(bytes);
     let (config, detected) = (Config::default(), same(|| toolchain::detect(&folder)));
-    let read_it = |strict| {
+    let read_it = |strictness| {
         let place = ".claude/plans/issue-7-x";
-        read(&folder, &Given { detected: &detected, strict, ..Given::new("issue-7-x", place, &config) })
+        read(&folder, &Given { detected: &detected, strictness, ..Given::new("issue-7-x", place, &config) })
     };
-    let (found, again, strict) = (read_it(false), read_it(false), read_it(true));
+    let (found, again, strict) =
+        (read_it(Strictness::Lenient), read_it(Strictness::Lenient), read_it(Strictness::Strict));
     let reading = &found.reading;
     assert_eq!(
         (&reading.plan, &reading.problems),
@@ -136,7 +138,7 @@ pub(crate) fn issue(bytes: &[u8]) {
         "in the file's order"
     );
     if let Some(bytes) = folder.files.get(found.list) {
-        ticked(&found, bytes, &read_it(false));
+        ticked(&found, bytes, &read_it(Strictness::Lenient));
     }
 }
 

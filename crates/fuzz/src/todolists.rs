@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use piton_core::plan::About;
 use piton_core::plan::{Plan, TaskId};
+use piton_core::system::Strictness;
 use piton_core::system::config::Config;
 use piton_core::system::issue::plan::Word;
 use piton_core::system::kit::checklist::{self, Mark};
@@ -78,9 +79,11 @@ pub(crate) const WORDS: &[&str] = &[
 pub(crate) fn rwkit(bytes: &[u8]) {
     let folder = folder(bytes);
     let config = Config::default();
-    let read_it =
-        |strict| read(&folder, &Given { strict, ..Given::new("a-todolist.md", "a-todolist.md", &config) });
-    let (found, again, strict) = (read_it(false), read_it(false), read_it(true));
+    let read_it = |strictness| {
+        read(&folder, &Given { strictness, ..Given::new("a-todolist.md", "a-todolist.md", &config) })
+    };
+    let (found, again, strict) =
+        (read_it(Strictness::Lenient), read_it(Strictness::Lenient), read_it(Strictness::Strict));
     let reading = &found.reading;
     assert_eq!(
         (&reading.plan, &reading.problems),

@@ -230,7 +230,7 @@ impl Chronicle {
                             Some(at),
                         );
                     }
-                    story.complete(landed, seq, at);
+                    story.complete(landed.then_some(at), seq, at);
                 });
             }
             Event::Marked { .. } | Event::HolderBound { .. } | Event::ClaimWaits { .. } => {}
@@ -243,7 +243,7 @@ impl Chronicle {
             }),
             Event::LandingFound { task, .. } => {
                 self.context = None;
-                self.on(task, |story| story.complete(true, seq, at));
+                self.on(task, |story| story.complete(Some(at), seq, at));
             }
             Event::CleanedUp { task, .. } => self.on(task, |story| {
                 if let Some(worktree) = &mut story.worktree {
@@ -479,7 +479,7 @@ impl Story {
         }
     }
 
-    fn complete(&mut self, landed: bool, seq: u64, at: Timestamp) {
+    fn complete(&mut self, merged_at: Option<Timestamp>, seq: u64, at: Timestamp) {
         self.open = Open::default();
         self.completed_at.get_or_insert(at);
         self.queued.get_or_insert(seq);
@@ -487,7 +487,7 @@ impl Story {
         self.skipped = None;
         self.completed = Some(seq);
         self.lost = false;
-        self.merged_at = landed.then_some(at);
+        self.merged_at = merged_at;
     }
 
     /// What is under way ends. What is completed stays so.

@@ -82,8 +82,8 @@ impl Redactor {
     pub fn bytes(&self, bytes: &[u8]) -> Vec<u8> {
         let (mut known, mut shaped) = (Known::default(), shapes::Held::default());
         let (mut between, mut out) = (Vec::with_capacity(bytes.len()), Vec::with_capacity(bytes.len()));
-        known.push(self, bytes, true, &mut between);
-        shaped.push(&self.shapes, &between, true, &mut out);
+        known.push(self, bytes, Part::Last, &mut between);
+        shaped.push(&self.shapes, &between, Part::Last, &mut out);
         out
     }
 
@@ -97,6 +97,13 @@ impl Redactor {
     }
 }
 
+/// A part of an output. The end of an earlier part may be the beginning of a secret, so it is kept back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Earlier,
+    Last,
+}
+
 /// Output on its way to where it is written.
 #[derive(Debug)]
 pub struct Stream {
@@ -108,18 +115,18 @@ pub struct Stream {
 impl Stream {
     /// What may be written now that these bytes have come.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
-        self.pass(bytes, false)
+        self.pass(bytes, Part::Earlier)
     }
 
     /// What was kept back: nothing more comes.
     pub fn finish(&mut self) -> Vec<u8> {
-        self.pass(&[], true)
+        self.pass(&[], Part::Last)
     }
 
-    fn pass(&mut self, bytes: &[u8], last: bool) -> Vec<u8> {
+    fn pass(&mut self, bytes: &[u8], part: Part) -> Vec<u8> {
         let (mut between, mut out) = (Vec::with_capacity(bytes.len()), Vec::with_capacity(bytes.len()));
-        self.known.push(&self.redactor, bytes, last, &mut between);
-        self.shaped.push(&self.redactor.shapes, &between, last, &mut out);
+        self.known.push(&self.redactor, bytes, part, &mut between);
+        self.shaped.push(&self.redactor.shapes, &between, part, &mut out);
         out
     }
 }
@@ -139,10 +146,10 @@ impl fmt::Debug for Known {
 }
 
 impl Known {
-    fn push(&mut self, redactor: &Redactor, bytes: &[u8], last: bool, out: &mut Vec<u8>) {
+    fn push(&mut self, redactor: &Redactor, bytes: &[u8], part: Part, out: &mut Vec<u8>) {
         let Some(known) = &redactor.known else { return out.extend_from_slice(bytes) };
         self.kept.extend_from_slice(bytes);
-        let end = if last { self.kept.len() } else { redactor.open_from(&self.kept) };
+        let end = if part == Part::Last { self.kept.len() } else { redactor.open_from(&self.kept) };
         let mut found: Vec<(usize, usize)> =
             known.find_overlapping_iter(&self.kept).map(|found| (found.start(), found.end())).collect();
         found.sort_unstable();

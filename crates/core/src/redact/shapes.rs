@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, PatternID};
 use regex::bytes::{Match, Regex, RegexBuilder};
 
-use super::MARK;
+use super::{MARK, Part};
 
 /// One kind of key.
 struct Shape {
@@ -189,7 +189,7 @@ impl fmt::Debug for Held {
 }
 
 impl Held {
-    pub(super) fn push(&mut self, shapes: &Shapes, bytes: &[u8], last: bool, out: &mut Vec<u8>) {
+    pub(super) fn push(&mut self, shapes: &Shapes, bytes: &[u8], part: Part, out: &mut Vec<u8>) {
         self.kept.extend_from_slice(bytes);
         let (kept, mut at) = (std::mem::take(&mut self.kept), self.out);
         loop {
@@ -200,7 +200,7 @@ impl Held {
                 }
                 self.inside = None;
             }
-            let open = if last { kept.len() } else { open_from(&kept, at) };
+            let open = if part == Part::Last { kept.len() } else { open_from(&kept, at) };
             match shapes.find_at(&kept, at).filter(|found| found.start() <= open) {
                 Some(found) => {
                     out.extend_from_slice(&kept[at..found.start()]);

@@ -402,41 +402,46 @@ impl State {
 
     /// Put a task into every set it belongs to. The one place that says what belongs where.
     pub(super) fn index(&mut self, task: &Task) {
-        self.place(task, true);
+        self.place(task, Change::Enter);
     }
 
     fn unindex(&mut self, task: &Task) {
-        self.place(task, false);
+        self.place(task, Change::Leave);
     }
 
-    fn place(&mut self, task: &Task, here: bool) {
+    fn place(&mut self, task: &Task, change: Change) {
         let status = task.status();
-        self.enqueue(task, here);
+        self.enqueue(task, change);
         if task.is_engines() && (status.holds_slot() || status == Status::Merging) {
-            set(&mut self.active, task.id.clone(), here);
+            set(&mut self.active, task.id.clone(), change);
         }
         if let (true, Some(position)) = (task.is_candidate(), task.progress.queued) {
-            set(&mut self.queue, (position, task.id.clone()), here);
+            set(&mut self.queue, (position, task.id.clone()), change);
         }
         if status == Status::Completed && task.progress.worktree && task.progress.kept.is_none() {
-            set(&mut self.cleaning, task.id.clone(), here);
+            set(&mut self.cleaning, task.id.clone(), change);
         }
         if let (Status::Completed, Some(no)) = (status, task.progress.landed_no) {
-            if here {
-                self.landings.insert(no, task.id.clone());
-            } else {
-                self.landings.remove(&no);
+            match change {
+                Change::Enter => drop(self.landings.insert(no, task.id.clone())),
+                Change::Leave => drop(self.landings.remove(&no)),
             }
             if !task.reviews.is_empty() {
-                set(&mut self.reviewed, no, here);
+                set(&mut self.reviewed, no, change);
             }
         }
         if !task.removed {
             let cell = (task.group, task.level);
             if self.complete {
-                if here { self.tally.enter(cell, status) } else { self.tally.leave(cell, status) }
+                match change {
+                    Change::Enter => self.tally.enter(cell, status),
+                    Change::Leave => self.tally.leave(cell, status),
+                }
             }
-            *self.changes.cells.entry((cell, status)).or_default() += if here { 1 } else { -1 };
+            *self.changes.cells.entry((cell, status)).or_default() += match change {
+                Change::Enter => 1,
+                Change::Leave => -1,
+            };
         }
     }
 
@@ -444,12 +449,12 @@ impl State {
         self.ready.contains(&self.key(task))
     }
 
-    fn enqueue(&mut self, task: &Task, here: bool) {
+    fn enqueue(&mut self, task: &Task, change: Change) {
         if matches!(task.status(), Status::Pending | Status::Failed) && task.waiting == 0 && !task.removed {
             let key = self.key(task);
             match task.not_before {
-                None => set(&mut self.ready, key, here),
-                Some(time) => set(&mut self.later, (time, key), here),
+                None => set(&mut self.ready, key, change),
+                Some(time) => set(&mut self.later, (time, key), change),
             }
         }
     }
@@ -459,17 +464,23 @@ impl State {
         self.ready.clear();
         self.later.clear();
         let tasks = std::mem::take(&mut self.tasks);
-        tasks.values().for_each(|task| self.enqueue(task, true));
+        tasks.values().for_each(|task| self.enqueue(task, Change::Enter));
         self.tasks = tasks;
     }
 }
 
-fn set<T: Ord>(members: &mut BTreeSet<T>, key: T, here: bool) {
-    if here {
-        members.insert(key);
-    } else {
-        members.remove(&key);
-    }
+/// What happens to a task in a set that it belongs to.
+#[derive(Clone, Copy)]
+enum Change {
+    Enter,
+    Leave,
+}
+
+fn set<T: Ord>(members: &mut BTreeSet<T>, key: T, change: Change) {
+    match change {
+        Change::Enter => members.insert(key),
+        Change::Leave => members.remove(&key),
+    };
 }
 
 fn shifted(n: u32, by: i64) -> u32 {

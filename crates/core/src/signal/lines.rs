@@ -13,11 +13,16 @@ pub(crate) enum Kind {
     Shown,
 }
 
-/// The kind of every line. `cut` says that the text is only the end of an output, so its first fence may close one.
-pub(crate) fn kinds(lines: &[&str], cut: bool) -> Vec<Kind> {
+/// The kind of every line of a whole output.
+pub(crate) fn kinds(lines: &[&str]) -> Vec<Kind> {
+    walk(lines, None).0
+}
+
+/// The kind of every line where only the end of an output is known. The first code fence may then close one.
+pub(super) fn kinds_of_end(lines: &[&str]) -> Vec<Kind> {
     let (kinds, open) = walk(lines, None);
     let mark = lines.iter().find_map(|line| Fence::opened_by(line)).filter(|fence| fence.bare);
-    if let Some(mark) = mark.filter(|_| open && cut) {
+    if let Some(mark) = mark.filter(|_| open) {
         let (closed, still_open) = walk(lines, Some(mark));
         if !still_open {
             return closed;

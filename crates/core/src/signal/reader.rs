@@ -1,7 +1,7 @@
 //! The signal of an agent: the last well-formed one for its task, in the agent's own words and in a line of its own.
 //! Code, quotes, lists, diffs, matches of a search and the echoed prompt are not the agent's word.
 
-use super::lines::{Kind, kinds};
+use super::lines::{Kind, kinds, kinds_of_end};
 use super::{Signal, with_reason};
 use crate::plan::TaskId;
 use crate::time::Timestamp;
@@ -173,8 +173,8 @@ impl Found {
 /// Every place that could hold a signal, in order.
 fn found(output: Output<'_>) -> Vec<Found> {
     let lines: Vec<&str> = output.text.lines().collect();
-    let strict = kinds(&lines, false);
-    let kinds = if output.cut { kinds(&lines, true) } else { strict.clone() };
+    let strict = kinds(&lines);
+    let kinds = if output.cut { kinds_of_end(&lines) } else { strict.clone() };
     let echoed = echoed(&lines, output);
     let (ending, last) = ending(&lines);
     let place = |line: usize| match line {

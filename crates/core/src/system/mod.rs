@@ -50,7 +50,7 @@ pub use form::Form;
 pub use kit::foreign::Understood;
 pub use pass::{Ended, Pass};
 pub use policy::{Archive, Detects, Files, Habits, LastWord, Policy};
-pub use reading::{Before, DoneAgain, Folder, Given, Problem, ReadPlan, Reading};
+pub use reading::{Before, DoneAgain, Folder, Given, Problem, ReadPlan, Reading, Strictness};
 pub use reports::{
     Account, Concludes, Conclusion, Elsewhere, FindsChecks, LooksElsewhere, NOT_FINISHED, ReportedAs, Tally,
 };

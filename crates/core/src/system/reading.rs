@@ -22,6 +22,16 @@ pub struct Folder {
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
+/// What a reader says about a mistake that it could repair or ignore.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strictness {
+    /// A warning.
+    #[default]
+    Lenient,
+    /// An error.
+    Strict,
+}
+
 /// What is known besides the plan's files.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
@@ -34,8 +44,7 @@ pub struct Given<'a> {
     pub detected: &'a [Detected],
     /// Other plans that its tasks may wait for, by their paths from the root of the project.
     pub others: &'a Folder,
-    /// A mistake that could be repaired or ignored is an error as well.
-    pub strict: bool,
+    pub strictness: Strictness,
 }
 
 static NO_FILES: Folder = Folder { files: BTreeMap::new() };
@@ -43,7 +52,7 @@ static NO_FILES: Folder = Folder { files: BTreeMap::new() };
 impl<'a> Given<'a> {
     /// Nothing more than the configuration.
     pub fn new(name: &'a str, place: &'a str, config: &'a Config) -> Given<'a> {
-        Given { name, place, config, detected: &[], others: &NO_FILES, strict: false }
+        Given { name, place, config, detected: &[], others: &NO_FILES, strictness: Strictness::Lenient }
     }
 }
 

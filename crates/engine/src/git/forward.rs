@@ -15,7 +15,7 @@ use piton_core::plan::Oid;
 use super::branch::branch_ref;
 use super::command::{Git, lossy};
 use super::error::GitError;
-use super::halfway::{Concerned, CutOff};
+use super::halfway::{Concerned, Written};
 use super::index::TempIndex;
 use super::leftover;
 use super::repo::{self, Repo};
@@ -123,13 +123,13 @@ impl Step<'_> {
         }
         let concerned = Concerned::read(self.repo, &git, (checkout, &git_dir), (self.old, self.candidate))?;
         // Judged while the lock still says that a checkout was cut off.
-        let cut_off = match self.recovering {
-            _ if !locks.is_empty() => CutOff::Surely,
-            Some(since) => CutOff::Maybe(since),
-            None => CutOff::No,
+        let written = match self.recovering {
+            _ if !locks.is_empty() => Written::CutOff,
+            Some(since) => Written::MaybeCutOff(since),
+            None => Written::Nothing,
         };
         let index = TempIndex::copy(self.repo, &git, &git_dir)?;
-        let judged = concerned.judge(self.recovering.is_some() || !locks.is_empty(), cut_off)?;
+        let judged = concerned.judge(written)?;
         if judged.branch.as_ref() != Some(&self.lease.branch) || judged.head.as_ref() != Some(self.old) {
             return Ok(None);
         }
@@ -184,7 +184,7 @@ impl Step<'_> {
             // The files were all at `old` a moment ago: what is at the candidate's version now was written by this git.
             concerned.undo()?;
             // A person may have changed one of them in between.
-            let files = concerned.judge(true, CutOff::No)?.theirs;
+            let files = concerned.judge(Written::Whole)?.theirs;
             return Ok(Some(Moved::Waits(if files.is_empty() {
                 let said = written.stderr.trim_end();
                 Wait::Refused {

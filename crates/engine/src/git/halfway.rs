@@ -33,14 +33,17 @@ pub(super) struct Concerned<'a> {
     paths: BTreeMap<OsString, (Version, Version)>,
 }
 
-/// Whether what was written may not be whole.
+/// What an earlier landing may have written into the checkout.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum CutOff {
-    No,
-    /// The power may have gone since then, and taken the end of what was written.
-    Maybe(SystemTime),
-    /// A git died while it wrote: a file may be missing or end early.
-    Surely,
+pub(super) enum Written {
+    /// Nothing: every change is a person's.
+    Nothing,
+    /// Some files, each of them whole.
+    Whole,
+    /// Some files. The power may have failed since then, and files may end early.
+    MaybeCutOff(SystemTime),
+    /// Some files. A git process died while it wrote: files may be missing or end early.
+    CutOff,
 }
 
 #[derive(Debug, Default)]
@@ -65,8 +68,8 @@ impl<'a> Concerned<'a> {
         Ok(Concerned { repo, git, top, git_dir, old, candidate, paths })
     }
 
-    /// Sort the concerned files that are not as `old` has them. `recovering`: some may be ours.
-    pub(super) fn judge(&self, recovering: bool, cut_off: CutOff) -> Result<Judged, GitError> {
+    /// Sort the concerned files that are not as `old` has them.
+    pub(super) fn judge(&self, written: Written) -> Result<Judged, GitError> {
         let status = self.look()?;
         let changed: HashSet<OsString> = status.raw.into_iter().collect();
         let suspects: Vec<OsString> = self
@@ -86,7 +89,8 @@ impl<'a> Concerned<'a> {
             staged.entry(entry.path).or_default().push((entry.mode, entry.oid));
         }
         // What git cannot read is not ours.
-        let present = match recovering.then(|| index.refresh(self.top, &suspects)) {
+        let present = match (!matches!(written, Written::Nothing)).then(|| index.refresh(self.top, &suspects))
+        {
             Some(Err(error)) if error.is_kill() => return Err(error),
             present => present.and_then(Result::ok),
         };
@@ -101,7 +105,7 @@ impl<'a> Concerned<'a> {
                 Some(_) => false,
             };
             let file_ok = present.as_ref().is_some_and(|present| {
-                known(present.get(&path).cloned()) || self.is_torn(&path, new.as_ref(), cut_off)
+                known(present.get(&path).cloned()) || self.is_torn(&path, new.as_ref(), written)
             });
             if index_ok && file_ok {
                 judged.ours.push(path);
@@ -186,7 +190,7 @@ impl<'a> Concerned<'a> {
     /// A person switched branches while the files were written: those that the branch they are on has as `old` does
     /// are put back, in an index that nobody else changes now.
     pub(super) fn give_back(&self) -> Result<(), GitError> {
-        let mut judged = self.judge(true, CutOff::No)?;
+        let mut judged = self.judge(Written::Whole)?;
         let Some(head) = &judged.head else { return Ok(()) };
         let differences = self.repo.differences(self.old, head)?;
         let other: HashSet<&OsString> = differences.iter().map(|found| &found.path).collect();
@@ -202,7 +206,7 @@ impl<'a> Concerned<'a> {
     /// The target did not move although its files were written: what is at the candidate's version goes back, in an
     /// index that nobody else changes now.
     pub(super) fn undo(&self) -> Result<(), GitError> {
-        let judged = self.judge(true, CutOff::No)?;
+        let judged = self.judge(Written::Whole)?;
         if judged.ours.is_empty() || !judged.theirs.is_empty() {
             return Ok(());
         }
@@ -227,13 +231,13 @@ impl<'a> Concerned<'a> {
     }
 
     /// Missing, or only the beginning of what the candidate has: a write that was cut off.
-    fn is_torn(&self, path: &OsString, new: Option<&(String, Oid)>, cut_off: CutOff) -> bool {
+    fn is_torn(&self, path: &OsString, new: Option<&(String, Oid)>, written: Written) -> bool {
         let file = self.file(path);
-        let surely = match cut_off {
-            CutOff::No => return false,
-            CutOff::Maybe(since) if !is_younger(&file, since) => return false,
-            CutOff::Maybe(_) => false,
-            CutOff::Surely => true,
+        let surely = match written {
+            Written::Nothing | Written::Whole => return false,
+            Written::MaybeCutOff(since) if !is_younger(&file, since) => return false,
+            Written::MaybeCutOff(_) => false,
+            Written::CutOff => true,
         };
         if new.is_none() {
             return false;
@@ -249,7 +253,7 @@ impl<'a> Concerned<'a> {
     pub(super) fn finish(&self, since: SystemTime) -> Result<(), GitError> {
         let changed: HashSet<OsString> = self.look()?.raw.into_iter().collect();
         let torn = |path: &OsString, new: Option<&(String, Oid)>| {
-            changed.contains(path) && self.is_torn(path, new, CutOff::Maybe(since))
+            changed.contains(path) && self.is_torn(path, new, Written::MaybeCutOff(since))
         };
         let torn: Vec<&OsString> = self
             .paths

@@ -149,20 +149,29 @@ pub(super) fn status(row: &Row<'_>, column: usize) -> Result<Status, Trouble> {
     Status::ALL.get(number as usize).copied().ok_or_else(|| Trouble::snapshot(format!("status {number}")))
 }
 
-/// What was missing in a partial state, and what will be next: a caller that asks for links goes on to the
-/// tasks at their other end.
+/// Which tasks a caller that lacks the links of a task will need next.
+#[derive(Clone, Copy)]
+pub(super) enum NextTasks {
+    Needs,
+    Dependents,
+}
+
+/// Load what was missing in a partial state. With the links of a task, also load the tasks that will be needed next.
 pub(super) fn fill(
     db: &Connection,
     no: i64,
     state: &mut State,
     missing: Missing,
-    applying: bool,
+    next: NextTasks,
 ) -> Result<usize, Trouble> {
     let mut ids = match missing {
         Missing::Tasks(ids) => ids,
         Missing::Links(id) => {
             let links = links(db, no, &id)?;
-            let ids = if applying { links.dependents.clone() } else { links.needs.to_vec() };
+            let ids = match next {
+                NextTasks::Needs => links.needs.to_vec(),
+                NextTasks::Dependents => links.dependents.clone(),
+            };
             state.load_links(id, links);
             ids
         }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 
 use super::error::{JournalError, Trouble};
 use super::lanes::{has_turn, lane, lanes_of};
-use super::query::{self, Head};
+use super::query::{self, Head, NextTasks};
 use super::rows::{LAYOUT, REMOVED, STATUS, TASK_COLUMNS, TaskRow, key, unsigned};
 use super::{Cell, CheckCount, Journal, RunSummary, write};
 
@@ -486,7 +486,7 @@ fn part_by_part<T>(
     for _ in 0..write::ROUNDS {
         match ask(&state) {
             Ok(answer) => return Ok(Some(answer)),
-            Err(missing) => drop(query::fill(db, head.no, &mut state, missing, false)?),
+            Err(missing) => drop(query::fill(db, head.no, &mut state, missing, NextTasks::Needs)?),
         }
     }
     Ok(None)

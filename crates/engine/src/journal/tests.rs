@@ -57,9 +57,8 @@ fn journal() -> (Journal, tempfile::TempDir) {
     (Journal::open(&folder).unwrap(), temp)
 }
 
-/// No page may be added from now on, as on a full disk.
-fn fill_disk(journal: &Journal, full: bool) {
-    let pages = if full { 1 } else { 1 << 30 };
+/// With one page, none may be added from now on, as on a full disk.
+fn limit_pages(journal: &Journal, pages: u32) {
     let limit = format!("PRAGMA max_page_count = {pages}");
     journal.connection.query_row(&limit, (), |_| Ok(())).unwrap();
 }
@@ -73,7 +72,7 @@ fn a_full_disk_changes_nothing_and_is_named() {
     big.run = other.clone();
     let big = Command::Create(big);
 
-    fill_disk(&journal, true);
+    limit_pages(&journal, 1);
     let error = journal.command(&other, &big, Timestamp(1)).unwrap_err();
     let CommandError::Journal(error) = error else { panic!("{error}") };
     assert!(matches!(error.trouble, Trouble::Full), "{error}");
@@ -85,7 +84,7 @@ fn a_full_disk_changes_nothing_and_is_named() {
     assert_eq!(journal.runs().unwrap().len(), 1);
     assert_eq!(journal.prove(&run()).unwrap(), [""; 0]);
 
-    fill_disk(&journal, false);
+    limit_pages(&journal, 1 << 30);
     journal.command(&other, &big, Timestamp(2)).unwrap();
     assert_eq!(journal.integrity().unwrap(), [""; 0]);
 }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::{CommandError, Halt, JournalError, Trouble};
 use super::lanes::may_keep_lanes;
-use super::query::{self, Head};
+use super::query::{self, Head, NextTasks};
 use super::rows::{
     Begun, CellRow, LAYOUT, Moving, Planned, TaskRow, by_cell, commit_key, commits_of, json, key, signed,
 };
@@ -253,15 +253,15 @@ fn one_shot(
     };
     let mut rounds = 0;
     loop {
-        let (missing, applying) = match decide(&base, command, now) {
+        let (missing, next) = match decide(&base, command, now) {
             Err(Stop::Refused(refusal)) => return Err(Halt::Refused(refusal)),
-            Err(Stop::Missing(missing)) => (missing, false),
+            Err(Stop::Missing(missing)) => (missing, NextTasks::Needs),
             Ok(events) => {
                 let placed = placed(events, base.seq(), now);
                 // What misses something half-way is spoiled; a whole state misses nothing.
                 let mut state = if whole { std::mem::take(&mut base) } else { base.clone() };
                 match placed.iter().try_for_each(|(recorded, _)| state.apply(recorded)) {
-                    Err(missing) => (missing, true),
+                    Err(missing) => (missing, NextTasks::Dependents),
                     Ok(()) => {
                         record(db, run, head.as_ref(), &mut state, lines(&placed))?;
                         return Ok(placed.into_iter().map(|(recorded, _)| recorded).collect());
@@ -276,7 +276,7 @@ fn one_shot(
                 *loaded += base.tasks().count();
                 whole = true;
             }
-            Some(head) if !whole => *loaded += query::fill(db, head.no, &mut base, missing, applying)?,
+            Some(head) if !whole => *loaded += query::fill(db, head.no, &mut base, missing, next)?,
             _ => return Err(incomplete(&missing).into()),
         }
     }

@@ -19,7 +19,7 @@ use std::time::SystemTime;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::run::shell_word;
 use piton_core::system::config::Config;
-use piton_core::system::{Folder, Given, SystemRef, finding, own, systems};
+use piton_core::system::{Folder, Given, Strictness, SystemRef, finding, own, systems};
 use piton_engine::secrets;
 
 use crate::failure::{Failure, Outcome};
@@ -193,7 +193,7 @@ pub(crate) fn understand(path: &Utf8Path, system: SystemRef, source: &Folder, ho
         config: &config,
         detected: &detected,
         others: &others,
-        strict: how.strict,
+        strictness: if how.strict { Strictness::Strict } else { Strictness::Lenient },
     };
     let mut read = system.read(source, &given);
     if how.lint {

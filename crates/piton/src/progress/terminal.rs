@@ -67,21 +67,21 @@ pub(super) struct Quiet {
 
 impl Quiet {
     pub(super) fn begin() -> Quiet {
-        Quiet { is_ours: echo(false) }
+        Quiet { is_ours: set_echo(false) }
     }
 }
 
 impl Drop for Quiet {
     fn drop(&mut self) {
         if self.is_ours {
-            echo(true);
+            set_echo(true);
         }
     }
 }
 
 /// Let the terminal show what is typed, or not. Says whether that is new. A process in the background would be stopped
 /// for it.
-fn echo(shown: bool) -> bool {
+fn set_echo(shown: bool) -> bool {
     let terminal = io::stderr();
     let Ok(mut modes) = tcgetattr(&terminal) else { return false };
     let is_ours = tcgetpgrp(&terminal).is_ok_and(|group| group == getpgrp());

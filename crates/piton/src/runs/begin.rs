@@ -450,7 +450,7 @@ fn take_over(
     };
     let run = taken.begin(args, found, project, journal)?;
     if !args.loudness.json && !args.loudness.quiet {
-        taken.tell(false);
+        taken.print();
     }
     Ok(Some(run))
 }

@@ -53,9 +53,14 @@ pub(crate) fn run(which: &Which, task: Option<&TaskId>) -> Outcome<FoundRun> {
 }
 
 pub(crate) fn tell(events: &[Recorded], json: bool) {
-    for recorded in events {
-        ui::answer_line(if json { progress::json(recorded).to_string() } else { line::line(recorded) });
+    match json {
+        true => tell_json(events),
+        false => events.iter().for_each(|recorded| ui::answer_line(line::line(recorded))),
     }
+}
+
+pub(crate) fn tell_json(events: &[Recorded]) {
+    events.iter().for_each(|recorded| ui::answer_line(progress::json(recorded).to_string()));
 }
 
 /// A name people can read: it goes into journals and screens.

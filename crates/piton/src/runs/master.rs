@@ -3,7 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::Severity;
 use piton_core::plan::RepoPath;
-use piton_core::run::{Selection, Session, StopReason};
+use piton_core::run::StopReason;
 use piton_core::system::kit::outline::Word;
 use piton_core::system::kit::text;
 use piton_core::system::{Collection, ListEntry, Standing, file_of, systems};
@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use crate::failure::{ERROR, Exit, FINE, Failure, Outcome};
 use crate::plans::{self, How, OnDisk};
 use crate::runs::flags::RunArgs;
-use crate::runs::{find, preview, standing};
+use crate::runs::preview::{self, PreviewForm};
+use crate::runs::{find, standing};
 use crate::{paths, picture, ui};
 
 /// How a file that lists plans is read. `None`: it is another file.
@@ -163,14 +164,15 @@ fn waits_for_others(args: &RunArgs, list: &Utf8Path) -> Outcome<bool> {
 pub(crate) fn plan(
     path: &Utf8Path,
     collection: &'static dyn Collection,
-    (strict, as_json, all): (bool, bool, bool),
+    how: How<'_>,
+    form: PreviewForm,
 ) -> Outcome<Exit> {
     let lists = Lists::read(path, collection)?;
-    let how = How { strict, lint: true, ..How::default() };
-    let (mut exit, mut documents, mut sum) = (FINE, Vec::new(), (0, 0, 0));
+    let (mut exit, mut documents) = (FINE, Vec::new());
+    let (mut lists_read, mut all_done, mut all_tasks) = (0, 0, 0);
     for entry in &lists.entries {
         let Some(file) = lists.file(entry)? else {
-            if !as_json {
+            if form != PreviewForm::Json {
                 ui::answer_line(format!("{} has no list yet\n", called(entry)));
             }
             continue;
@@ -184,36 +186,26 @@ pub(crate) fn plan(
             }
         };
         let (done, total) = lists.counts(&file).unwrap_or((0, 0));
-        sum = (sum.0 + 1, sum.1 + done, sum.2 + total);
-        let settings = &found.plan.settings;
-        let session = Session {
-            schedule: settings.schedule,
-            max_parallel: settings.max_parallel,
-            landing_parallel: 1,
-            selection: Selection::All,
-            agent: None,
-            budget: found.plan.settings.budget,
-            fences: found.plan.settings.fences.clone(),
-            verbose: false,
-            quiet: false,
-        };
+        lists_read += 1;
+        all_done += done;
+        all_tasks += total;
+        let session = preview::session(&found.plan);
         let missing = preview::missing(&found)?;
-        if as_json {
+        if form == PreviewForm::Json {
             let plan = preview::document(&found, &session, &missing);
             documents.push(json!({ "list": file, "done": done, "total": total, "plan": plan }));
         } else {
-            preview::show(&found, &session, false, all, &missing);
+            preview::show(&found, &session, form, &missing);
             ui::answer_line(format!("{done} of {} done\n", counted(total as u64, "task")));
         }
     }
-    if as_json {
-        let (lists, done, total) = sum;
-        let sum = json!({ "lists": lists, "done": done, "total": total });
+    if form == PreviewForm::Json {
+        let sum = json!({ "lists": lists_read, "done": all_done, "total": all_tasks });
         ui::answer_json(&json!({ "master": path, "lists": documents, "together": sum }));
     } else {
-        let (lists, done, total) = sum;
-        let lists = counted(lists, "list");
-        ui::answer_line(format!("{lists}, {} in all, {done} done", counted(total as u64, "task")));
+        let lists = counted(lists_read, "list");
+        let tasks = counted(all_tasks as u64, "task");
+        ui::answer_line(format!("{lists}, {tasks} in all, {all_done} done"));
     }
     Ok(exit)
 }

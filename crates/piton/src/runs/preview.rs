@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Graph, Schedule, TaskId, TaskSpec};
-use piton_core::run::Session;
+use piton_core::plan::{Graph, Plan, Schedule, TaskId, TaskSpec};
+use piton_core::run::{Selection, Session};
 use piton_core::view::counted;
 use piton_core::view::preview::{Line, MOST, Part, and_more};
 use serde_json::{Value, json};
@@ -47,14 +47,39 @@ pub(crate) fn document(found: &FoundPlan, session: &Session, missing: &[Finding]
     document
 }
 
-fn critical_path<'p>(plan: &'p piton_core::plan::Plan, graph: &Graph) -> Vec<&'p str> {
+fn critical_path<'p>(plan: &'p Plan, graph: &Graph) -> Vec<&'p str> {
     let (path, _) = graph.critical_path(|_| 1);
     path.iter().map(|&task| plan.tasks[task].id.as_str()).collect()
 }
 
+/// How a plan is shown before a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PreviewForm {
+    Json,
+    /// Text that leaves out tasks if there are many.
+    Short,
+    EveryTask,
+}
+
+/// A session as the plan alone says it.
+pub(crate) fn session(plan: &Plan) -> Session {
+    Session {
+        schedule: plan.settings.schedule,
+        max_parallel: plan.settings.max_parallel,
+        landing_parallel: 1,
+        selection: Selection::All,
+        agent: None,
+        budget: plan.settings.budget,
+        fences: plan.settings.fences.clone(),
+        verbose: false,
+        quiet: false,
+    }
+}
+
 /// Layers, batches and the critical path.
-pub(crate) fn show(found: &FoundPlan, session: &Session, as_json: bool, all: bool, missing: &[Finding]) {
-    if as_json {
+pub(crate) fn show(found: &FoundPlan, session: &Session, form: PreviewForm, missing: &[Finding]) {
+    let all = form == PreviewForm::EveryTask;
+    if form == PreviewForm::Json {
         return ui::answer_json(&document(found, session, missing));
     }
     // After the answer, where it is seen.

@@ -18,8 +18,16 @@ use crate::ui::{self, BOLD, DIM};
 /// Tasks named one by one unless all are asked for.
 const MOST: usize = 20;
 
+/// Which tasks are named one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listed {
+    Some,
+    All,
+}
+
 /// The run for a person: what is done, what is going on, what needs help. To standard output.
-pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: bool) -> Outcome {
+pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, listed: Listed) -> Outcome {
+    let all = listed == Listed::All;
     let facts = standing::facts(journal, run)?;
     let summary = standing::summary(journal, &facts)?;
     let stale = standing::stale(project, journal, &facts, &summary.counts)?;

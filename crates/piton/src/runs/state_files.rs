@@ -38,15 +38,22 @@ pub(crate) fn has_state_file(found: &FoundPlan, project: &Project) -> bool {
 
 /// Copy a state file to `.bak` before it is replaced.
 pub(crate) fn back_up(found: &FoundPlan) -> Outcome {
-    keep(found, false)
+    keep(found, Original::Stays)
 }
 
 /// Move a state file to `.bak` before the plan begins again.
 pub(crate) fn put_aside(found: &FoundPlan) -> Outcome {
-    keep(found, true)
+    keep(found, Original::IsRemoved)
 }
 
-fn keep(found: &FoundPlan, take_away: bool) -> Outcome {
+/// What becomes of a file after it was copied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Original {
+    Stays,
+    IsRemoved,
+}
+
+fn keep(found: &FoundPlan, original: Original) -> Outcome {
     let Some(name) = found.plan.settings.form.system().files().state else { return Ok(()) };
     let path = found.path.join(name);
     let kept = Utf8PathBuf::from(format!("{path}.bak"));
@@ -57,10 +64,10 @@ fn keep(found: &FoundPlan, take_away: bool) -> Outcome {
     };
     // One that could not be used is kept already, and an older version of it may be all there is.
     let is_bad = || std::fs::read(format!("{path}.bad")).is_ok_and(|bad| bad == bytes);
-    if take_away || !is_bad() {
+    if original == Original::IsRemoved || !is_bad() {
         disk::write(&kept, &bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
     }
-    if take_away {
+    if original == Original::IsRemoved {
         std::fs::remove_file(&path).map_err(Failure::io(format!("cannot remove {path}")))?;
     }
     Ok(())

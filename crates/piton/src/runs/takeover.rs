@@ -50,7 +50,7 @@ pub(crate) fn past(
     let target = project.repo()?.zip(tip);
     let site = Site { project, target, worktree_dir: project.worktree_dir(), others: Vec::new() };
     let taken = judged(found, &site, &*left, aside)?;
-    tell(&taken.lines);
+    print_lines(&taken.lines);
     drop(left);
     found.plan.settings = settings;
     Ok(taken.commands)
@@ -171,17 +171,17 @@ impl TakeOver {
         Ok(id)
     }
 
-    /// What is believed, what is not, and why.
-    pub(crate) fn tell(&self, as_json: bool) {
-        if as_json {
-            return ui::answer_json(&self.taken.document());
-        }
-        tell(&self.taken.lines);
+    /// Print what is believed, what is not, and why.
+    pub(crate) fn print(&self) {
+        print_lines(&self.taken.lines);
+    }
+
+    pub(crate) fn print_json(&self) {
+        ui::answer_json(&self.taken.document());
     }
 }
 
-/// Show what a take-over says.
-fn tell(lines: &[Line]) {
+fn print_lines(lines: &[Line]) {
     for line in lines {
         match line {
             Line::Title(text) => ui::answer_line(ui::styled(ui::BOLD, ui::plain(text))),
@@ -193,7 +193,7 @@ fn tell(lines: &[Line]) {
 
 /// A run that would leave out open tasks does not begin: nobody could work on them, and it would be called complete.
 fn refuse(found: &FoundPlan, refused: &Refused) -> Failure {
-    tell(&refused.lines);
+    print_lines(&refused.lines);
     let file = found.system().files().state.unwrap_or("the state file");
     let open: Vec<&str> = refused.open.iter().map(TaskId::as_str).collect();
     let first = open.first().copied().unwrap_or_default();

@@ -18,7 +18,7 @@ use crate::system::ops::Ops;
 use crate::system::state_files::{self, Picture, Place};
 use crate::system::{
     Addition, Asked, Begun, Claim, Description, Disk, FileClaim, Files, Folder, Form, Given, Habits, Policy,
-    Problem, ProjectNamed, ReadPlan, Reading, Starter, Strength, System,
+    Problem, ProjectNamed, ReadPlan, Reading, Starter, Strength, Strictness, System,
 };
 
 /// A folder with `manifest.json`, `layer_plan.json` and a task XML per task.
@@ -128,7 +128,7 @@ impl System for Execute {
     }
 
     fn read(&self, folder: &Folder, given: &Given<'_>) -> Box<dyn ReadPlan> {
-        Box::new(Layers(plan::read(folder, given.name, given.config, given.strict)))
+        Box::new(Layers(plan::read(folder, given.name, given.config, given.strictness)))
     }
 
     fn add(&self, folder: &Folder, plan: &Plan, task: &Addition) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
@@ -190,7 +190,7 @@ impl System for Execute {
 
     fn write(&self, fitted: &Plan, config: &Config, _: &dyn Fn(&TaskId) -> bool) -> Written {
         Written::read_back(plan::write(fitted), |folder| {
-            let mut read = plan::read(folder, &fitted.name, config, false);
+            let mut read = plan::read(folder, &fitted.name, config, Strictness::Lenient);
             let poor = plan::lint(&read);
             read.problems.extend(poor);
             read

@@ -7,7 +7,7 @@ use crate::chronicle::bench::{Bench, spec};
 use crate::plan::{Argv, Check, Group, GroupId, RepoPath, TaskSpec};
 use crate::system::config::check_name;
 use crate::system::native::Overrides;
-use crate::system::{Form, execute, iterative, native, rwkit};
+use crate::system::{Form, Strictness, execute, iterative, native, rwkit};
 use crate::time::Span;
 
 const SHOP: &str = r##"
@@ -95,7 +95,7 @@ fn told(exported: &Exported) -> String {
 /// The plan in a folder of files.
 fn folder(exported: &Exported) -> crate::system::Reading {
     let files = exported.files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
-    execute::plan::read(&Folder { files: files.collect() }, "shop", &Config::default(), false)
+    execute::plan::read(&Folder { files: files.collect() }, "shop", &Config::default(), Strictness::Lenient)
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn tasks_that_wait_for_later_groups_are_in_one_layer() {
 fn a_folder_becomes_a_plan_of_pitons_own_and_only_exports_are_lost() {
     let files = execute::plan::starter("shop").into_iter();
     let files = Folder { files: files.map(|(name, text)| (name, text.into_bytes())).collect() };
-    let plan = execute::plan::read(&files, "shop", &Config::default(), false).plan;
+    let plan = execute::plan::read(&files, "shop", &Config::default(), Strictness::Lenient).plan;
     let exported = exported(&plan, &native::Native);
     insta::assert_snapshot!("native_notes", told(&exported));
     insta::assert_snapshot!("native", exported.files[0].1);

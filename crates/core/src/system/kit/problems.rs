@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::system::Strictness;
 
 /// So many repairs of one file are shown one by one, and the rest as a number.
 const SHOWN: usize = 20;
@@ -17,7 +18,7 @@ pub(in crate::system) struct Spanned<T> {
 /// The problems of one file. By default, what can be repaired is not an error.
 #[derive(Debug, Default)]
 pub(in crate::system) struct Problems {
-    strict: bool,
+    strictness: Strictness,
     problems: Vec<Diagnostic>,
     repairs: usize,
     /// Where the first repair stands that is not shown.
@@ -34,8 +35,8 @@ pub(in crate::system) fn cut(text: &str) -> String {
 }
 
 impl Problems {
-    pub(in crate::system) fn new(strict: bool) -> Problems {
-        Problems { strict, problems: Vec::new(), repairs: 0, unshown: None }
+    pub(in crate::system) fn new(strictness: Strictness) -> Problems {
+        Problems { strictness, problems: Vec::new(), repairs: 0, unshown: None }
     }
 
     pub(in crate::system) fn push(&mut self, diagnostic: Diagnostic) {
@@ -44,7 +45,7 @@ impl Problems {
 
     /// A warning that is an error if nothing is to be forgiven.
     pub(in crate::system) fn forgive(&mut self, mut diagnostic: Diagnostic) {
-        if self.strict {
+        if self.strictness == Strictness::Strict {
             diagnostic.severity = Severity::Error;
         }
         self.problems.push(diagnostic);

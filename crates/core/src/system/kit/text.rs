@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
+use crate::system::Strictness;
 
 /// Beyond this a file is not something that a person or a model wrote.
 pub const LARGEST: usize = 16 << 20;
@@ -24,11 +25,11 @@ pub struct Decoded {
 
 /// Read whatever can be read; what is odd about it is a warning.
 pub fn decode(bytes: &[u8]) -> Decoded {
-    decode_with(bytes, false)
+    decode_with(bytes, Strictness::Lenient)
 }
 
-/// Take bytes for text. Broken UTF-8 is replaced with a warning, and refused if `strict`.
-pub fn decode_with(bytes: &[u8], strict: bool) -> Decoded {
+/// Take bytes for text. Broken UTF-8 is replaced, with a warning or an error.
+pub fn decode_with(bytes: &[u8], strictness: Strictness) -> Decoded {
     let refused = |message: String, label: &str| Decoded {
         problems: vec![Diagnostic::error(0..0, message).label(label)],
         ..Decoded::default()
@@ -71,21 +72,23 @@ pub fn decode_with(bytes: &[u8], strict: bool) -> Decoded {
             if broken <= SHOWN {
                 let span = at..decoded.text.len();
                 let message = format!("byte {offset} of this file is not UTF-8");
-                decoded.problems.push(not_utf8(span, message, strict));
+                decoded.problems.push(not_utf8(span, message, strictness));
             }
         }
         offset += chunk.invalid().len();
     }
     if broken > SHOWN {
         let message = format!("{} more places of this file are not UTF-8", broken - SHOWN);
-        decoded.problems.push(not_utf8(0..0, message, strict));
+        decoded.problems.push(not_utf8(0..0, message, strictness));
     }
     decoded
 }
 
-fn not_utf8(span: std::ops::Range<usize>, message: String, strict: bool) -> Diagnostic {
-    let diagnostic =
-        if strict { Diagnostic::error(span, message) } else { Diagnostic::warning(span, message) };
+fn not_utf8(span: Range<usize>, message: String, strictness: Strictness) -> Diagnostic {
+    let diagnostic = match strictness {
+        Strictness::Lenient => Diagnostic::warning(span, message),
+        Strictness::Strict => Diagnostic::error(span, message),
+    };
     diagnostic.label("read as `\u{fffd}`").help("save the file as UTF-8")
 }
 
@@ -157,13 +160,13 @@ mod tests {
 
     #[test]
     fn a_byte_order_mark_is_taken_off_silently() {
-        let decoded = decode_with(b"\xef\xbb\xbf{}", true);
+        let decoded = decode_with(b"\xef\xbb\xbf{}", Strictness::Strict);
         assert_eq!(decoded, Decoded { text: "{}".into(), bom: true, problems: Vec::new() });
     }
 
     #[test]
     fn every_kind_of_line_end_is_a_line_end() {
-        assert_eq!(decode_with(b"a\r\nb\rc\nd\r\r\n", true).text, "a\nb\nc\nd\n\n");
+        assert_eq!(decode_with(b"a\r\nb\rc\nd\r\r\n", Strictness::Strict).text, "a\nb\nc\nd\n\n");
     }
 
     #[test]
@@ -172,7 +175,7 @@ mod tests {
             [([0xff, 0xfe], u16::to_le_bytes as fn(u16) -> [u8; 2]), ([0xfe, 0xff], u16::to_be_bytes)]
         {
             let bytes: Vec<u8> = mark.into_iter().chain("{é\r\n🧗}".encode_utf16().flat_map(unit)).collect();
-            let decoded = decode_with(&bytes, true);
+            let decoded = decode_with(&bytes, Strictness::Strict);
             assert_eq!(decoded.text, "{é\n🧗}");
             assert_eq!(messages(&decoded), ["Warning this file is UTF-16"]);
         }
@@ -192,16 +195,19 @@ mod tests {
         assert_eq!(decoded.text, "ab\n\u{fffd}c");
         assert_eq!(messages(&decoded), ["Warning byte 7 of this file is not UTF-8"]);
         assert_eq!(&decoded.text[decoded.problems[0].span.clone()], "\u{fffd}");
-        assert!(decode_with(b"a\xff", true).problems[0].severity == Severity::Error);
+        assert!(decode_with(b"a\xff", Strictness::Strict).problems[0].severity == Severity::Error);
         assert_eq!(decode(&[0xff; 1000]).problems.len(), SHOWN + 1);
     }
 
     #[test]
     fn a_file_may_be_large_up_to_the_limit() {
         let large = vec![b'x'; LARGEST];
-        assert_eq!(decode_with(&large, true).text.len(), LARGEST);
+        assert_eq!(decode_with(&large, Strictness::Strict).text.len(), LARGEST);
         let larger = vec![b'x'; LARGEST + 1];
-        assert_eq!(messages(&decode_with(&larger, true)), ["Error this file has 16 MiB; 16 are read"]);
+        assert_eq!(
+            messages(&decode_with(&larger, Strictness::Strict)),
+            ["Error this file has 16 MiB; 16 are read"]
+        );
     }
 
     #[test]

@@ -71,10 +71,10 @@ impl ReadPlan for RwkitReading {
 
 /// Read a list.
 pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
-    let mut found = Problems::new(given.strict);
+    let mut found = Problems::new(given.strictness);
     let (mut texts, mut problems) = (BTreeMap::new(), Vec::new());
     let mut decode = |file: &str, bytes: &[u8]| {
-        let decoded = text::decode_with(bytes, given.strict);
+        let decoded = text::decode_with(bytes, given.strictness);
         let told =
             decoded.problems.into_iter().map(|diagnostic| Problem { file: file.to_owned(), diagnostic });
         problems.extend(told);

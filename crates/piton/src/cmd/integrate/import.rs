@@ -86,12 +86,13 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
     let Some(taken) = TakeOver::new(&flags, &mut found, &project, &journal, (left, aside))? else {
         return Err(Failure::new(format!("there is nothing to take over in {}", paths::shown(&found.path))));
     };
+    let print = || if args.json { taken.print_json() } else { taken.print() };
     if args.dry_run {
-        taken.tell(args.json);
+        print();
         return Ok(FINE);
     }
     let run = taken.begin(&flags, &found, &project, &mut journal)?;
-    taken.tell(args.json);
+    print();
     FoundRun { project, journal, run }.settle_file()?;
     ui::hint(format!("piton run {}   resumes from here", typed(&found.path)));
     Ok(FINE)

@@ -5,13 +5,12 @@ pub(crate) mod new;
 
 use camino::Utf8PathBuf;
 use clap::Args;
-use piton_core::plan::{Budget, Fences};
-use piton_core::run::{Selection, Session};
 
 use crate::args::SystemArg;
 use crate::failure::{Exit, FINE, Outcome};
 use crate::plans::{self, How};
-use crate::runs::{master, preview};
+use crate::runs::master;
+use crate::runs::preview::{self, PreviewForm};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -38,26 +37,19 @@ pub(crate) struct PlanArgs {
 pub(crate) fn plan(args: &PlanArgs) -> Outcome<Exit> {
     let how =
         How { system: args.dialect.map(|arg| arg.0), strict: args.strict, lint: true, ..How::default() };
+    let form = match (args.json, args.all) {
+        (true, _) => PreviewForm::Json,
+        (false, true) => PreviewForm::EveryTask,
+        (false, false) => PreviewForm::Short,
+    };
     if args.fix_encoding {
         encoding::fix(&args.plan, how.system)?;
     }
     if let Some(collection) = master::collection(&args.plan) {
-        return master::plan(&args.plan, collection, (args.strict, args.json, args.all));
+        return master::plan(&args.plan, collection, How { system: None, ..how }, form);
     }
     let found = plans::plan(&args.plan, how)?;
-    let settings = &found.plan.settings;
-    let session = Session {
-        schedule: settings.schedule,
-        max_parallel: settings.max_parallel,
-        landing_parallel: 1,
-        selection: Selection::All,
-        agent: None,
-        budget: Budget::default(),
-        fences: Fences::default(),
-        verbose: false,
-        quiet: false,
-    };
-    preview::show(&found, &session, args.json, args.all, &preview::missing(&found)?);
+    preview::show(&found, &preview::session(&found.plan), form, &preview::missing(&found)?);
     // The program ends here, and taking a large plan apart takes a while.
     std::mem::forget(found);
     Ok(FINE)

@@ -23,9 +23,11 @@ use crate::plans::{self, FoundPlan, How};
 use crate::runs::conclusion::Delivery;
 use crate::runs::flags::RunArgs;
 use crate::runs::found::FoundRun;
+use crate::runs::preview::{self, PreviewForm};
+use crate::runs::show::{self, Listed};
 use crate::runs::{
-    begin, conclusion, create, detected, engine, grow, in_place, known, master, preview, refusals, resume,
-    same_plan, show, siblings, standing, state_files, templates,
+    begin, conclusion, create, detected, engine, grow, in_place, known, master, refusals, resume, same_plan,
+    siblings, standing, state_files, templates,
 };
 use crate::{preflight, ui};
 
@@ -301,7 +303,7 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
         ui::say(detail);
     }
     ui::say("");
-    show::show(project, &mut journal, run, false)?;
+    show::show(project, &mut journal, run, Listed::Some)?;
     let hints: Vec<String> = match reason {
         StopReason::Completed | StopReason::Filter => Vec::new(),
         StopReason::Ended => {
@@ -387,6 +389,11 @@ fn dry_run(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome<Exit
     }
     let session = session(args, &found.plan);
     let findings = preflight::look(&found.plan, start_of(args, project)?)?;
-    preview::show(found, &session, args.loudness.json, args.loudness.verbose, &findings);
+    let form = match args.loudness {
+        Loudness { json: true, .. } => PreviewForm::Json,
+        Loudness { verbose: true, .. } => PreviewForm::EveryTask,
+        Loudness { .. } => PreviewForm::Short,
+    };
+    preview::show(found, &session, form, &findings);
     Ok(failure::FINE)
 }

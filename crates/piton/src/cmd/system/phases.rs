@@ -135,7 +135,7 @@ pub(crate) fn batch(args: &BatchArgs) -> Outcome<Exit> {
         let command = Command::Note { by: command::holder(&args.by.by)?, note };
         let events = find::run_to_change(&args.which, None)?.command(&command)?;
         if args.json {
-            command::tell(&events, true);
+            command::tell_json(&events);
         } else {
             ui::answer_line(format!("batch {number} was followed by a compaction"));
         }

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use crate::args::Which;
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::runs::found::FoundRun;
-use crate::runs::{artifacts, find, master, show, standing};
+use crate::runs::show::{self, Listed};
+use crate::runs::{artifacts, find, master, standing};
 use crate::{plans, ui};
 
 #[derive(Debug, Args)]
@@ -52,7 +53,8 @@ pub(crate) fn status(args: &StatusArgs) -> Outcome<Exit> {
         (Some(task), json) => one(&journal, &run, &task, json)?,
         (None, true) => ui::answer_json(&document(&project, &mut journal, &run)?),
         (None, false) => {
-            show::show(&project, &mut journal, &run, args.all)?;
+            let listed = if args.all { Listed::All } else { Listed::Some };
+            show::show(&project, &mut journal, &run, listed)?;
         }
     }
     Ok(FINE)

@@ -14,7 +14,7 @@ use crate::plan::{
 use crate::system::config::{self, Config};
 use crate::system::kit::problems::{Problems, cut};
 use crate::system::kit::text;
-use crate::system::{Folder, Form, Problem, Reading};
+use crate::system::{Folder, Form, Problem, Reading, Strictness};
 use crate::time::Span;
 
 /// Comparing a name that is not there with every task is dear in a large plan: so many are compared, then no guess is
@@ -31,8 +31,8 @@ const TIMEOUT: Span = Span::minutes(10);
 
 /// Read a plan. `stem` is the folder's name, and names the plan if the manifest does not. If `strict`, what could be
 /// put right or passed over is an error as well.
-pub fn read(folder: &Folder, stem: &str, config: &Config, strict: bool) -> Reading {
-    let mut reader = Reader::new(strict);
+pub fn read(folder: &Folder, stem: &str, config: &Config, strictness: Strictness) -> Reading {
+    let mut reader = Reader::new(strictness);
     let manifest = reader.json(folder, MANIFEST, "the plan is named after its folder", Manifest::read);
     let layer_plan =
         reader.json(folder, LAYER_PLAN, "no task waits for another of its layer", LayerPlan::read);
@@ -57,7 +57,7 @@ pub(super) fn layer_order(name: &str) -> (usize, String, String) {
 }
 
 struct Reader {
-    strict: bool,
+    strictness: Strictness,
     texts: BTreeMap<String, String>,
     problems: Vec<Problem>,
     /// Ids, in lower case, of task files that could not be read: waiting for one is not a second mistake.
@@ -67,9 +67,9 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(strict: bool) -> Reader {
+    fn new(strictness: Strictness) -> Reader {
         let (texts, problems) = (BTreeMap::new(), Vec::new());
-        Reader { strict, texts, problems, broken: BTreeSet::new(), layers: BTreeSet::new() }
+        Reader { strictness, texts, problems, broken: BTreeSet::new(), layers: BTreeSet::new() }
     }
 
     fn push(&mut self, file: &str, diagnostic: Diagnostic) {
@@ -78,7 +78,7 @@ impl Reader {
 
     /// A warning that is an error if nothing is to be forgiven.
     fn forgive(&mut self, file: &str, diagnostic: Diagnostic) {
-        let mut found = Problems::new(self.strict);
+        let mut found = Problems::new(self.strictness);
         found.forgive(diagnostic);
         self.keep(file, found);
     }
@@ -91,7 +91,7 @@ impl Reader {
 
     /// A file's text, which is kept to show problems in it. `None` if it is not text.
     fn decode(&mut self, file: &str, bytes: &[u8]) -> Option<String> {
-        let decoded = text::decode_with(bytes, self.strict);
+        let decoded = text::decode_with(bytes, self.strictness);
         let refused = decoded.text.is_empty() && !decoded.problems.is_empty();
         for diagnostic in decoded.problems {
             self.push(file, diagnostic);
@@ -114,7 +114,7 @@ impl Reader {
             return T::default();
         };
         let Some(text) = self.decode(file, bytes) else { return T::default() };
-        let mut found = Problems::new(self.strict);
+        let mut found = Problems::new(self.strictness);
         let value = read(&text, &mut found);
         self.keep(file, found);
         value
@@ -156,7 +156,7 @@ impl Reader {
 
     fn task(&mut self, file: &str, layer: &str, bytes: &[u8]) -> Option<Task> {
         let text = self.decode(file, bytes)?;
-        let mut found = Problems::new(self.strict);
+        let mut found = Problems::new(self.strictness);
         let task = task::read(file, layer, &text, &mut found);
         self.keep(file, found);
         if let Err(reason) = GroupId::new(layer) {

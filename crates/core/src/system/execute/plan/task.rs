@@ -327,10 +327,13 @@ fn refuse_placeholders(root: &Element, text: &str, found: &mut Problems) {
         if !element.children.is_empty() {
             continue;
         }
-        let strict = matches!(element.name.as_str(), "file" | "cwd");
+        let names = match element.name.as_str() {
+            "file" | "cwd" => Names::Any,
+            _ => Names::OfTemplates,
+        };
         let attributes = element.attributes.iter().map(|(_, said)| said.at.clone());
         for place in attributes.chain([element.text_at.clone()]) {
-            for at in placeholders(text, place, strict) {
+            for at in placeholders(text, place, names) {
                 let message = format!("`{}` was never filled in", &text[at.clone()]);
                 found.push(Diagnostic::error(at, message).label("a template left this here"));
             }
@@ -338,8 +341,18 @@ fn refuse_placeholders(root: &Element, text: &str, found: &mut Problems) {
     }
 }
 
-/// Where placeholders stand in a part of a text. `any` name in capitals is one, or only those of the templates.
-pub(super) fn placeholders(text: &str, within: Range<usize>, any: bool) -> Vec<Range<usize>> {
+/// Which names in braces are placeholders.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// Those that the templates use.
+    OfTemplates,
+    /// Every name in capitals.
+    Any,
+}
+
+/// Where placeholders stand in a part of a text.
+pub(super) fn placeholders(text: &str, within: Range<usize>, names: Names) -> Vec<Range<usize>> {
+    let any = names == Names::Any;
     let inside = &text[within.clone()];
     let mut places = Vec::new();
     for (at, _) in inside.match_indices('{') {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::prompt::is_none;
 use super::read::{layer_number, layer_order};
 use super::steps::{self, Step};
-use super::task::{self, is_id};
+use super::task::{self, Names, is_id};
 use super::xml::dedent;
 use crate::plan::{Argv, Check, Export, Group, GroupId, Plan, RepoPath, TaskId, TaskSpec};
 use crate::system::kit::problems::{Problems, Spanned, cut};
@@ -197,7 +197,7 @@ fn export(export: &Export) -> String {
 /// Whether a path is read as nothing but a path.
 fn is_plain(path: &str) -> bool {
     let remark = path.contains(" (") || path.contains(" - ") || path.contains('`');
-    !remark && !is_none(path) && task::placeholders(path, 0..path.len(), true).is_empty()
+    !remark && !is_none(path) && task::placeholders(path, 0..path.len(), Names::Any).is_empty()
 }
 
 /// The folder of all commands of a task, if they share one.
@@ -267,7 +267,7 @@ fn cut_to_fit(condition: &str) -> String {
 fn text(raw: &str) -> String {
     let mut plain: String = raw.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
     // What looks like a gap that a template left would be refused.
-    for place in task::placeholders(&plain, 0..plain.len(), false).into_iter().rev() {
+    for place in task::placeholders(&plain, 0..plain.len(), Names::OfTemplates).into_iter().rev() {
         plain.insert(place.start + 1, ' ');
     }
     if plain.contains(['<', '&']) && !plain.contains("]]>") {

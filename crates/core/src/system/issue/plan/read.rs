@@ -94,7 +94,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
     let list = reader.list(folder);
     let source = reader.texts.get_mut(list).map(std::mem::take).unwrap_or_default();
     let checklist = checklist::scan(&source);
-    let mut found = Problems::new(given.strict);
+    let mut found = Problems::new(given.strictness);
     let outline = Outline::read(&checklist, &source, &mut found);
     outline.problems(&checklist).into_iter().for_each(|problem| found.push(problem.clone()));
     let mut requirements = reader.requirements(folder, list);
@@ -157,7 +157,7 @@ impl Reader<'_> {
     }
 
     fn decode(&mut self, file: &str, bytes: &[u8]) -> &str {
-        let decoded = text::decode_with(bytes, self.given.strict);
+        let decoded = text::decode_with(bytes, self.given.strictness);
         decoded.problems.into_iter().for_each(|diagnostic| self.push(file, diagnostic));
         let text = self.texts.entry(file.to_owned()).or_default();
         *text = decoded.text;
@@ -191,7 +191,7 @@ impl Reader<'_> {
             requirements = Requirements::read(self.decode(REQUIREMENTS, bytes));
         } else if list == LISTS[0] {
             let diagnostic = Diagnostic::warning(0..0, format!("`{REQUIREMENTS}` does not exist"));
-            let mut found = Problems::new(self.given.strict);
+            let mut found = Problems::new(self.given.strictness);
             found.forgive(diagnostic.label("the requirements that tasks refer to are unknown"));
             self.keep(REQUIREMENTS, found);
         }

@@ -83,7 +83,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
     let list = reader.list(folder, &brief);
     let source = reader.texts.get(list).cloned().unwrap_or_default();
     let lines = checklist::scan(&source);
-    let mut found = Problems::new(given.strict);
+    let mut found = Problems::new(given.strictness);
     let outline = Outline::read(&lines, &source, &mut found);
     outline.problems(&lines).into_iter().for_each(|problem| found.push(problem.clone()));
     let mode = if list == LISTS[0] { Mode::Development } else { Mode::Knowledge };
@@ -167,7 +167,7 @@ impl Reader<'_> {
     }
 
     fn decode(&mut self, file: &str, bytes: &[u8]) -> String {
-        let decoded = text::decode_with(bytes, self.given.strict);
+        let decoded = text::decode_with(bytes, self.given.strictness);
         self.texts.insert(file.to_owned(), decoded.text.clone());
         decoded.problems.into_iter().for_each(|diagnostic| self.push(file, diagnostic));
         decoded.text
@@ -179,7 +179,7 @@ impl Reader<'_> {
     }
 
     fn brief(&mut self, folder: &Folder) -> Brief {
-        let mut found = Problems::new(self.given.strict);
+        let mut found = Problems::new(self.given.strictness);
         let there = BRIEFS.into_iter().find_map(|name| Some((name, folder.files.get(name)?)));
         let Some((name, bytes)) = there else {
             let told = Diagnostic::warning(0..0, format!("`{}` does not exist", BRIEFS[0]));

@@ -10,7 +10,14 @@ use crate::system::kit::text::key;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
     pub at: Range<usize>,
-    pub done: bool,
+    pub says: Advised,
+}
+
+/// What advice says about its item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advised {
+    Done,
+    NotDone,
 }
 
 /// A line that begins with a box.
@@ -27,11 +34,18 @@ const LONGEST_MARK: usize = 12;
 
 /// The box that a line begins with, if it does. `at` is the line in the text, or what is left of it.
 pub(super) fn boxed(text: &str, at: Range<usize>) -> Option<Boxed> {
-    boxed_at(text, at, false)
+    boxed_at(text, at, Place::First)
 }
 
-/// `late` is a box that stands behind its number, and needs no bullet.
-fn boxed_at(text: &str, at: Range<usize>, late: bool) -> Option<Boxed> {
+/// Where a box stands in its line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    First,
+    /// It needs no bullet.
+    AfterNumber,
+}
+
+fn boxed_at(text: &str, at: Range<usize>, stands: Place) -> Option<Boxed> {
     let line = &text[at.clone()];
     let mut rest = line.trim_start();
     let crossed_out = rest.strip_prefix("~~");
@@ -48,7 +62,7 @@ fn boxed_at(text: &str, at: Range<usize>, late: bool) -> Option<Boxed> {
     if !rest.starts_with('[') {
         // `- 1.1 [ ] Name`: the box comes late.
         let (id, behind) = number(rest).filter(|(_, behind)| behind.starts_with('['))?;
-        let late = boxed_at(text, span(behind), true)?;
+        let late = boxed_at(text, span(behind), Place::AfterNumber)?;
         let slip = Some(("this box comes after its number".to_owned(), "put it first, like `- [ ] 1.1 …`"));
         return Some(Boxed { item: Item { ordinal: Some(span(id)), ..late.item }, slip, ..late });
     }
@@ -63,7 +77,7 @@ fn boxed_at(text: &str, at: Range<usize>, late: bool) -> Option<Boxed> {
     if behind.starts_with('(') || (behind.starts_with('[') && !is_tag(behind)) {
         return None;
     }
-    let plain = matches!(inside, " " | "x" | "X") || (late && known);
+    let plain = matches!(inside, " " | "x" | "X") || (stands == Place::AfterNumber && known);
     if !bullet && !(plain && (behind.is_empty() || behind.starts_with(char::is_whitespace))) {
         return None;
     }
@@ -94,7 +108,7 @@ fn boxed_at(text: &str, at: Range<usize>, late: bool) -> Option<Boxed> {
         slip = Some((format!("`[{inside}]` is unusual{means}"), label));
     }
     let (said, advice) = advised(said);
-    let advice = advice.map(|(part, done)| Advice { at: span(part), done });
+    let advice = advice.map(|(part, says)| Advice { at: span(part), says });
     let (said, struck) = if crossed_out.is_some() || struck_box.is_some() {
         (said.trim().trim_end_matches("~~").trim(), true)
     } else {
@@ -170,7 +184,7 @@ fn unstruck(text: &str) -> (&str, bool) {
 }
 
 /// What an item says, and the status behind it: a comment, a sign or a word in parentheses.
-fn advised(text: &str) -> (&str, Option<(&str, bool)>) {
+fn advised(text: &str) -> (&str, Option<(&str, Advised)>) {
     let mut said = text.trim_end();
     let mut advice = None;
     while let Some(inside) =
@@ -178,42 +192,42 @@ fn advised(text: &str) -> (&str, Option<(&str, bool)>) {
     {
         let start = said.len() - inside.len() - "-->".len();
         let (rest, comment) = said.split_at(start);
-        if let Some(done) = status_word(&comment[4..comment.len() - 3]) {
-            advice = Some((comment, done));
+        if let Some(says) = status_word(&comment[4..comment.len() - 3]) {
+            advice = Some((comment, says));
         }
         said = rest.trim_end();
     }
     if let Some(start) = said.strip_suffix(')').and_then(|rest| rest.rfind('('))
-        && let Some(done) = status_word(&said[start + 1..said.len() - 1])
+        && let Some(says) = status_word(&said[start + 1..said.len() - 1])
     {
-        advice = Some((&said[start..], done));
+        advice = Some((&said[start..], says));
         said = said[..start].trim_end();
     }
     // Signs at the end, which may be read wrongly.
     let tail = said.char_indices().rev().take(12).take_while(|(_, c)| !c.is_whitespace()).last();
     if let Some((start, _)) = tail.filter(|(start, _)| *start > 0)
-        && let Some(done) = status_sign(&said[start..])
+        && let Some(says) = status_sign(&said[start..])
     {
-        advice = Some((&said[start..], done));
+        advice = Some((&said[start..], says));
         said = said[..start].trim_end();
     }
     (said, advice)
 }
 
-/// Whether a sign says that something is done.
-fn status_sign(text: &str) -> Option<bool> {
+/// What a sign says about an item.
+fn status_sign(text: &str) -> Option<Advised> {
     let meant = mojibake::understood(text);
     match meant.trim_matches(['\u{fe0f}', '*', '_']) {
-        "✅" | "✓" | "✔" | "☑" | "🟢" => Some(true),
+        "✅" | "✓" | "✔" | "☑" | "🟢" => Some(Advised::Done),
         "❌" | "🔄" | "⏳" | "⌛" | "🚧" | "✗" | "✘" | "⏭" | "⏸" | "🔴" | "🟡" | "⚠" => {
-            Some(false)
+            Some(Advised::NotDone)
         }
         _ => None,
     }
 }
 
-/// Whether words that begin like this say that something is done.
-fn status_word(text: &str) -> Option<bool> {
+/// What words that begin like this say about an item.
+fn status_word(text: &str) -> Option<Advised> {
     let plain = key(text).to_lowercase().replace(['_', '-'], " ");
     let plain =
         plain.trim_start_matches(|c: char| !c.is_alphanumeric() && status_sign(&c.to_string()).is_none());
@@ -234,7 +248,7 @@ fn status_word(text: &str) -> Option<bool> {
     .iter()
     .any(&begins)
     {
-        return Some(true);
+        return Some(Advised::Done);
     }
     let open = [
         "in progress",
@@ -253,7 +267,7 @@ fn status_word(text: &str) -> Option<bool> {
         "❌",
         "🔄",
     ];
-    open.iter().any(begins).then_some(false)
+    open.iter().any(begins).then_some(Advised::NotDone)
 }
 
 /// The number that a text begins with, in any of the ways people write one (`1.`, `1.1`, `1)`, `**2.**`, `Task 3:`,

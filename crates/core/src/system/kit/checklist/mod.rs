@@ -18,7 +18,7 @@ use crate::diagnostic::Diagnostic;
 
 pub(in crate::system) use field::{field, shift};
 pub(in crate::system) use item::mark;
-pub use item::{Advice, number};
+pub use item::{Advice, Advised, number};
 pub use scan::scan;
 pub use tick::{replace, tick};
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::item::{Boxed, boxed, number};
+use super::item::{Advised, Boxed, boxed, number};
 use super::{Checklist, Kind, Line, fences};
 use crate::diagnostic::Diagnostic;
 
@@ -167,10 +167,16 @@ impl Scanner<'_> {
             let told = Diagnostic::warning(found.text.clone(), message);
             self.list.problems.push(told.label("dropped: it is neither done nor open"));
         }
-        if let Some(advice) =
-            found.item.advice.as_ref().filter(|advice| advice.done != found.item.mark.is_done())
+        if let Some(advice) = found
+            .item
+            .advice
+            .as_ref()
+            .filter(|advice| (advice.says == Advised::Done) != found.item.mark.is_done())
         {
-            let says = if advice.done { "done" } else { "not done" };
+            let says = match advice.says {
+                Advised::Done => "done",
+                Advised::NotDone => "not done",
+            };
             let message = format!("this says {says}, but the box does not");
             self.list.problems.push(Diagnostic::warning(advice.at.clone(), message).label("the box decides"));
         }

@@ -61,7 +61,7 @@ fn i10_a_story_stands_for_its_tasks_and_other_words_are_told() {
     let expected =
         "3:31: warning: `T099` waits for \"service tasks\", which is not a task (not waited for)\n";
     assert_eq!(last(2, "service tasks"), ("[]".to_owned(), expected.to_owned()));
-    let strict = reading_with(&folder(&[(LIST, &list(2, "service tasks"))]), &profiles(), true);
+    let strict = reading_with(&folder(&[(LIST, &list(2, "service tasks"))]), &profiles(), Strictness::Strict);
     assert!(!strict.reading.is_usable());
     assert_eq!(
         last(2, "T001 when it is ready"),

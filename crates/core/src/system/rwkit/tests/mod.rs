@@ -14,7 +14,7 @@ use super::plan::{Given, RwkitReading, lint, read};
 use crate::diagnostic::{Diagnostic, Severity, place};
 use crate::plan::{Argv, Exhausted, Schedule, TaskId};
 use crate::system::config::{Config, read_config};
-use crate::system::{Folder, Problem};
+use crate::system::{Folder, Problem, Strictness};
 
 /// The way planners write one.
 const INVOICES: &str = "# TodoList: Invoices
@@ -109,12 +109,12 @@ fn profiles() -> Config {
     read_config(text).0
 }
 
-fn reading_with(folder: &Folder, config: &Config, strict: bool) -> RwkitReading {
-    read(folder, &Given { strict, ..Given::new(LIST, LIST, config) })
+fn reading_with(folder: &Folder, config: &Config, strictness: Strictness) -> RwkitReading {
+    read(folder, &Given { strictness, ..Given::new(LIST, LIST, config) })
 }
 
 fn reading(text: &str) -> RwkitReading {
-    reading_with(&folder(&[(LIST, text)]), &profiles(), false)
+    reading_with(&folder(&[(LIST, text)]), &profiles(), Strictness::Lenient)
 }
 
 /// The problems as people read them: `line:column: severity: message (label)`.
@@ -163,7 +163,7 @@ fn by_id<'r>(read: &'r RwkitReading, id: &str) -> &'r crate::plan::TaskSpec {
 
 #[test]
 fn a_list_becomes_a_plan_without_a_word() {
-    let read = reading_with(&folder(&[(LIST, INVOICES)]), &profiles(), true);
+    let read = reading_with(&folder(&[(LIST, INVOICES)]), &profiles(), Strictness::Strict);
     assert_eq!(told(&read), "");
     let plan = &read.reading.plan;
     assert_eq!(plan.name, "1-1-invoices");
@@ -249,7 +249,7 @@ fn the_project_says_what_a_list_does_not() {
     let (config, _) = read_config(
         "[defaults]\nchecks = ['just prove']\nattempts = 2\nagent = 'me'\npriority = 7\n[policy]\nmax_parallel = 2\nexhausted = 'stop'\n[agents.me]\ncommand = 'a'\n",
     );
-    let read = reading_with(&folder(&[(LIST, "- [ ] T001 Do it\n")]), &config, false);
+    let read = reading_with(&folder(&[(LIST, "- [ ] T001 Do it\n")]), &config, Strictness::Lenient);
     assert_eq!(told(&read), "");
     let task = by_id(&read, "T001");
     assert_eq!((task.attempts, task.agent.as_str(), task.priority), (2, "me", 7));
@@ -262,7 +262,7 @@ fn the_project_says_what_a_list_does_not() {
 fn a_list_and_its_plan_are_compared() {
     let plan = "# Plan: Invoices\n\nStories US-001 and US-003.\n\n- T001, T009\n\n```\nsrc/\n├── page.tsx  // the page\n├── other.tsx\n└── api/[id]/save.ts\n```\n\nSee https://example.com/a.html and `db/001.sql`.\n";
     let files = folder(&[(LIST, INVOICES), ("plans/1-1-invoices-plan.md", plan)]);
-    let read = reading_with(&files, &profiles(), true);
+    let read = reading_with(&files, &profiles(), Strictness::Strict);
     assert!(read.reading.is_usable());
     assert_eq!(read.about.plan_path, "plans/1-1-invoices-plan.md");
     insta::assert_snapshot!("a_list_and_its_plan", told_of(&read, &lint(&read)));

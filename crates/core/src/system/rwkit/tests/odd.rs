@@ -12,10 +12,10 @@ fn whole(id: &str) -> String {
     format!("- [ ] {id} P1 ALL Do it [deps: none] [files: {id}] [size: S]\n")
 }
 
-fn bytes(list: &[u8], strict: bool) -> RwkitReading {
+fn bytes(list: &[u8], strictness: Strictness) -> RwkitReading {
     let mut files = folder(&[]);
     files.files.insert(LIST.to_owned(), list.to_vec());
-    reading_with(&files, &profiles(), strict)
+    reading_with(&files, &profiles(), strictness)
 }
 
 // Bytes.
@@ -45,15 +45,15 @@ fn b3_b4_b5_signs_that_were_read_wrongly_are_understood() {
 fn b6_b7_other_encodings_are_read_by_their_mark_or_refused() {
     let wide: Vec<u8> =
         [0xff, 0xfe].into_iter().chain(whole("T001").encode_utf16().flat_map(u16::to_le_bytes)).collect();
-    let read = bytes(&wide, false);
+    let read = bytes(&wide, Strictness::Lenient);
     assert_eq!(tasks(&read), ["T001 Do it"]);
     assert_eq!(told(&read), "1:1: warning: this file is UTF-16 (Piton reads it anyway)\n");
     assert_eq!(
-        told(&bytes(&wide[2..], false)),
+        told(&bytes(&wide[2..], Strictness::Lenient)),
         "1:1: error: this file looks like UTF-16 without a byte order mark (save it as UTF-8)\n"
     );
-    assert!(bytes(b"- [ ] T001 \xff\n", false).reading.is_usable());
-    assert!(!bytes(b"- [ ] T001 \xff\n", true).reading.is_usable());
+    assert!(bytes(b"- [ ] T001 \xff\n", Strictness::Lenient).reading.is_usable());
+    assert!(!bytes(b"- [ ] T001 \xff\n", Strictness::Strict).reading.is_usable());
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn b11_nothing_to_do_is_never_complete() {
     {
         assert!(problems(text).contains("error: the list has no tasks"), "{text:?}");
     }
-    let none = reading_with(&folder(&[]), &profiles(), false);
+    let none = reading_with(&folder(&[]), &profiles(), Strictness::Lenient);
     assert!(told(&none).contains("error: `plans/1-1-invoices-todolist.md` does not exist"));
 }
 
@@ -187,7 +187,11 @@ fn c20_c21_headings_with_boxes_below_are_no_tasks_and_are_told() {
          5:5: warning: `PAY-001` is a heading without a box (not read as a task; write it like `- [ ] T001 …`)\n\
          6:7: warning: boxes in this part of the file are not read as tasks (they have no id like `T001`)\n"
     );
-    let strict = reading_with(&folder(&[(LIST, &(text.to_owned() + &whole("T001")))]), &profiles(), true);
+    let strict = reading_with(
+        &folder(&[(LIST, &(text.to_owned() + &whole("T001")))]),
+        &profiles(),
+        Strictness::Strict,
+    );
     assert!(!strict.reading.is_usable());
 }
 
@@ -319,7 +323,7 @@ fn k5_files_may_be_none_folders_patterns_and_have_spaces() {
 fn k6_tasks_that_are_too_large_are_told_and_refused_if_strict() {
     let text = "- [ ] T001 P1 ALL a [files: a] [size: L]\n- [ ] T002 P1 ALL b [files: b] [size: XL]\n- [ ] T003 P1 ALL c [files: c]\n- [ ] T004 P1 ALL d [files: 1, 2, 3, 4, 5, 6, 7] [size: M]\n- [ ] T005 P1 ALL e [files: e] [size: huge]\n- [x] T006 P1 ALL f [files: f] [size: XL]\n";
     insta::assert_snapshot!("sizes", problems(text));
-    let strict = reading_with(&folder(&[(LIST, text)]), &profiles(), true);
+    let strict = reading_with(&folder(&[(LIST, text)]), &profiles(), Strictness::Strict);
     assert_eq!(told(&strict).matches("error").count(), 5);
 }
 
@@ -430,7 +434,7 @@ fn k12_i15_the_files_own_batches_are_compared_and_its_tasks_are_right() {
     insta::assert_snapshot!("batches_that_disagree", told(&read));
     let batch = |id: &str| by_id(&read, id).group;
     assert!(batch("T002") > batch("T001") && batch("T003") > batch("T009"));
-    let strict = reading_with(&folder(&[(LIST, &text)]), &profiles(), true);
+    let strict = reading_with(&folder(&[(LIST, &text)]), &profiles(), Strictness::Strict);
     assert_eq!(told(&strict).matches("error").count(), 2, "a dependency in the same or a later batch");
 }
 

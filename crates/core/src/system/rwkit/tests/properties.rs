@@ -141,7 +141,7 @@ proptest! {
     #[test]
     fn any_text_is_read(text in "(?s)(- \\[ \\] |- \\[x\\] |T001|T002 |Task 1: |\\[deps: |\\[files: |\\[agent: |\\[size: L|\\]|\\[|, |-|US-001| tasks|All |### Tasks\n|## User Story: |### Acceptance Criteria\n|## Execution Batches\n### Batch 1\n|\\| Task \\| Deps \\|\n|\\||Story Progress: 1/|`|\n|\n  |\\PC){0,60}") {
         let files = folder(&[(LIST, &text), ("plans/1-1-invoices-plan.md", &text)]);
-        let read = reading_with(&files, &profiles(), false);
+        let read = reading_with(&files, &profiles(), Strictness::Lenient);
         told(&read);
         told_of(&read, &lint(&read));
         let master = master::read(&text);

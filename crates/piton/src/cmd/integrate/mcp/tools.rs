@@ -26,65 +26,70 @@ pub(super) struct Tool {
     pub(super) name: &'static str,
     /// What is typed for it.
     words: &'static [&'static str],
-    /// One of the few that an agent needs.
-    is_needed: bool,
-    only_looks: bool,
+    need: Need,
+    effect: Effect,
 }
 
-/// Whether it is one of the few that an agent needs, and whether it changes nothing.
-const fn tool(
-    name: &'static str,
-    words: &'static [&'static str],
-    (is_needed, only_looks): (bool, bool),
-) -> Tool {
-    Tool { name, words, is_needed, only_looks }
+/// Who needs a tool.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// Every agent.
+    Agents,
+    /// A client that drives a run.
+    Clients,
 }
 
-const NEEDED_LOOK: (bool, bool) = (true, true);
-const NEEDED: (bool, bool) = (true, false);
-const LOOK: (bool, bool) = (false, true);
-const OTHER: (bool, bool) = (false, false);
+/// What a tool does to a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    Reads,
+    Changes,
+}
+
+const fn tool(name: &'static str, words: &'static [&'static str], need: Need, effect: Effect) -> Tool {
+    Tool { name, words, need, effect }
+}
 
 const TOOLS: &[Tool] = &[
-    tool("orient", &["orient"], NEEDED_LOOK),
+    tool("orient", &["orient"], Need::Agents, Effect::Reads),
     // With a plan it may make a run.
-    tool("next", &["next"], NEEDED),
-    tool("start", &["start"], NEEDED),
-    tool("report", &["report"], NEEDED),
-    tool("journal", &["journal", "add"], NEEDED),
-    tool("guardrail", &["guardrail", "add"], NEEDED),
-    tool("status", &["status"], NEEDED_LOOK),
-    tool("why", &["why"], NEEDED_LOOK),
-    tool("guardrails", &["guardrail", "list"], LOOK),
-    tool("guardrail_remove", &["guardrail", "remove"], OTHER),
-    tool("verify", &["verify"], OTHER),
-    tool("progress", &["progress"], LOOK),
-    tool("log", &["log"], LOOK),
-    tool("queue", &["queue"], LOOK),
-    tool("complete", &["complete"], LOOK),
-    tool("context", &["context"], LOOK),
-    tool("output", &["output"], LOOK),
-    tool("diff", &["diff"], LOOK),
-    tool("ops", &["ops"], LOOK),
-    tool("prompt", &["prompt"], LOOK),
-    tool("add", &["add"], OTHER),
-    tool("stop", &["stop"], OTHER),
-    tool("retry", &["retry"], OTHER),
-    tool("reset", &["reset"], OTHER),
-    tool("skip", &["skip"], OTHER),
-    tool("answer", &["answer"], OTHER),
-    tool("unblock", &["unblock"], OTHER),
-    tool("raise", &["raise"], OTHER),
-    tool("unpark", &["unpark"], OTHER),
-    tool("checks", &["checks"], LOOK),
-    tool("cost", &["cost"], LOOK),
-    tool("gate", &["gate"], OTHER),
-    tool("batch", &["batch"], OTHER),
-    tool("resume_point", &["resume-point"], LOOK),
+    tool("next", &["next"], Need::Agents, Effect::Changes),
+    tool("start", &["start"], Need::Agents, Effect::Changes),
+    tool("report", &["report"], Need::Agents, Effect::Changes),
+    tool("journal", &["journal", "add"], Need::Agents, Effect::Changes),
+    tool("guardrail", &["guardrail", "add"], Need::Agents, Effect::Changes),
+    tool("status", &["status"], Need::Agents, Effect::Reads),
+    tool("why", &["why"], Need::Agents, Effect::Reads),
+    tool("guardrails", &["guardrail", "list"], Need::Clients, Effect::Reads),
+    tool("guardrail_remove", &["guardrail", "remove"], Need::Clients, Effect::Changes),
+    tool("verify", &["verify"], Need::Clients, Effect::Changes),
+    tool("progress", &["progress"], Need::Clients, Effect::Reads),
+    tool("log", &["log"], Need::Clients, Effect::Reads),
+    tool("queue", &["queue"], Need::Clients, Effect::Reads),
+    tool("complete", &["complete"], Need::Clients, Effect::Reads),
+    tool("context", &["context"], Need::Clients, Effect::Reads),
+    tool("output", &["output"], Need::Clients, Effect::Reads),
+    tool("diff", &["diff"], Need::Clients, Effect::Reads),
+    tool("ops", &["ops"], Need::Clients, Effect::Reads),
+    tool("prompt", &["prompt"], Need::Clients, Effect::Reads),
+    tool("add", &["add"], Need::Clients, Effect::Changes),
+    tool("stop", &["stop"], Need::Clients, Effect::Changes),
+    tool("retry", &["retry"], Need::Clients, Effect::Changes),
+    tool("reset", &["reset"], Need::Clients, Effect::Changes),
+    tool("skip", &["skip"], Need::Clients, Effect::Changes),
+    tool("answer", &["answer"], Need::Clients, Effect::Changes),
+    tool("unblock", &["unblock"], Need::Clients, Effect::Changes),
+    tool("raise", &["raise"], Need::Clients, Effect::Changes),
+    tool("unpark", &["unpark"], Need::Clients, Effect::Changes),
+    tool("checks", &["checks"], Need::Clients, Effect::Reads),
+    tool("cost", &["cost"], Need::Clients, Effect::Reads),
+    tool("gate", &["gate"], Need::Clients, Effect::Changes),
+    tool("batch", &["batch"], Need::Clients, Effect::Changes),
+    tool("resume_point", &["resume-point"], Need::Clients, Effect::Reads),
 ];
 
 pub(super) fn offered(all: bool) -> Vec<&'static Tool> {
-    TOOLS.iter().filter(|tool| all || tool.is_needed).collect()
+    TOOLS.iter().filter(|tool| all || tool.need == Need::Agents).collect()
 }
 
 impl Tool {
@@ -113,7 +118,7 @@ impl Tool {
             "inputSchema": {
                 "type": "object", "properties": properties, "required": required, "additionalProperties": false,
             },
-            "annotations": { "readOnlyHint": self.only_looks, "destructiveHint": false, "openWorldHint": false },
+            "annotations": { "readOnlyHint": self.effect == Effect::Reads, "destructiveHint": false, "openWorldHint": false },
         })
     }
 

@@ -11,7 +11,7 @@ use super::{lint, read};
 use crate::diagnostic::{Severity, place};
 use crate::plan::{Argv, Exhausted, RepoPath, Schedule, TaskId, TaskSpec};
 use crate::system::config::{Config, read_config};
-use crate::system::{Folder, Reading};
+use crate::system::{Folder, Reading, Strictness};
 use crate::time::Span;
 
 const MANIFEST: &str = r#"{
@@ -138,7 +138,7 @@ fn alone(text: &str) -> Folder {
 }
 
 fn reading(folder: &Folder) -> Reading {
-    read(folder, "stem", &Config::default(), false)
+    read(folder, "stem", &Config::default(), Strictness::Lenient)
 }
 
 /// The problems as people read them: `file:line:column: severity: message (label)`.
@@ -162,7 +162,7 @@ fn told(reading: &Reading) -> String {
 
 #[test]
 fn a_folder_becomes_a_plan_without_a_word() {
-    let reading = read(&invoices(), "stem", &Config::default(), true);
+    let reading = read(&invoices(), "stem", &Config::default(), Strictness::Strict);
     assert_eq!(told(&reading), "");
     let plan = &reading.plan;
     assert_eq!(plan.name, "invoices");
@@ -338,7 +338,7 @@ fn the_project_may_have_other_habits() {
          [agents.deep]\ncommand = \"deep\"\n",
     );
     assert!(problems.is_empty());
-    let plan = read(&invoices(), "stem", &config, false).plan;
+    let plan = read(&invoices(), "stem", &config, Strictness::Lenient).plan;
     let settings = &plan.settings;
     assert_eq!(
         (settings.schedule, settings.max_parallel, settings.exhausted),

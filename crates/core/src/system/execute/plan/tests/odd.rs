@@ -7,7 +7,7 @@ fn problems(folder: &Folder) -> String {
 }
 
 fn strictly(folder: &Folder) -> Reading {
-    read(folder, "stem", &Config::default(), true)
+    read(folder, "stem", &Config::default(), Strictness::Strict)
 }
 
 /// A task file with another text in one of its places.

@@ -108,7 +108,7 @@ fn written(meant: &[Meant]) -> Folder {
 proptest! {
     #[test]
     fn what_is_written_is_read(meant in prop::collection::vec(meant(), 1..8)) {
-        let reading = read(&written(&meant), "stem", &Config::default(), true);
+        let reading = read(&written(&meant), "stem", &Config::default(), Strictness::Strict);
         prop_assert_eq!(told(&reading), "");
         let plan = &reading.plan;
         prop_assert_eq!(plan.tasks.len(), meant.len());
@@ -138,7 +138,7 @@ proptest! {
     fn no_task_is_lost_in_silence(
         meant in prop::collection::vec(meant(), 1..5),
         breaks in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..12_usize, any::<Vec<u8>>()), 1..4),
-        strict: bool,
+        strictness in prop::sample::select(vec![Strictness::Lenient, Strictness::Strict]),
     ) {
         let mut folder = written(&meant);
         let names: Vec<String> = folder.files.keys().cloned().collect();
@@ -148,7 +148,7 @@ proptest! {
             let end = (start + length).min(text.len());
             text.splice(start..end, bytes.into_iter().take(6));
         }
-        let reading = read(&folder, "stem", &Config::default(), strict);
+        let reading = read(&folder, "stem", &Config::default(), strictness);
         told(&reading);
         for name in names.iter().filter(|name| name.ends_with(".xml")) {
             let id = id_in_name(name).expect("a task file");

@@ -104,7 +104,7 @@ fn the_starter_is_fine() {
         let files: Vec<(&str, &str)> =
             files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let folder = folder(&files);
-        let reading = read(&folder, "stem", &Config::default(), true);
+        let reading = read(&folder, "stem", &Config::default(), Strictness::Strict);
         assert_eq!(told(&reading), "");
         assert_eq!(linted(&folder), "");
         assert_eq!(reading.plan.tasks.len(), 3);
@@ -129,7 +129,7 @@ fn the_worked_example_is_fine() {
         "3-finish/L3-001-usage.xml",
         "3-finish/L3-002-all.xml",
     ];
-    let reading = read(&folder, "execute", &Config::default(), true);
+    let reading = read(&folder, "execute", &Config::default(), Strictness::Strict);
     assert_eq!(told(&reading), "");
     assert_eq!(linted(&folder), "");
     assert_eq!(

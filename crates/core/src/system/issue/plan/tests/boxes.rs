@@ -115,7 +115,11 @@ fn headings_that_name_tasks_are_tasks_and_strictly_none() {
         "tasks.md:5:5: warning: this heading is read as a task (write it like `- [ ] PAY-001 …`)\n\
          tasks.md:11:5: warning: this heading is read as a task (write it like `- [ ] 1.2 …`)\n"
     );
-    assert!(!reading_with(&alone(HEADINGS), "issue-7-x", &Config::default(), true).reading.is_usable());
+    assert!(
+        !reading_with(&alone(HEADINGS), "issue-7-x", &Config::default(), Strictness::Strict)
+            .reading
+            .is_usable()
+    );
     let done = HEADINGS.replace("[ ] Not Started", "[x] Completed (today)").replace("- [ ] c", "- [x] c");
     let read = reading(&alone(&done));
     assert!(read.reading.before.values().all(|before| before.done), "{}", told(&read));

@@ -12,7 +12,7 @@ use super::{Given, IssueReading, Role, Word, lint, read};
 use crate::diagnostic::{Severity, place};
 use crate::plan::{Exhausted, Schedule, TaskId};
 use crate::system::config::{Config, read_config};
-use crate::system::{Folder, Problem};
+use crate::system::{Folder, Problem, Strictness};
 use crate::toolchain::{self, Detected};
 
 const REQUIREMENTS: &str = "# Requirements: Issue #7 - Export invoices
@@ -105,14 +105,14 @@ fn detected() -> Vec<Detected> {
     toolchain::detect(&folder(&[("Makefile", "test:\n\ttrue\n")]))
 }
 
-fn reading_with(folder: &Folder, name: &str, config: &Config, strict: bool) -> IssueReading {
+fn reading_with(folder: &Folder, name: &str, config: &Config, strictness: Strictness) -> IssueReading {
     let detected = detected();
     let place = format!(".claude/plans/{name}");
-    read(folder, &Given { detected: &detected, strict, ..Given::new(name, &place, config) })
+    read(folder, &Given { detected: &detected, strictness, ..Given::new(name, &place, config) })
 }
 
 fn reading(folder: &Folder) -> IssueReading {
-    reading_with(folder, "issue-7-export", &Config::default(), false)
+    reading_with(folder, "issue-7-export", &Config::default(), Strictness::Lenient)
 }
 
 /// The problems as people read them: `file:line:column: severity: message (label)`.
@@ -161,7 +161,7 @@ fn tree(read: &IssueReading) -> Vec<String> {
 
 #[test]
 fn a_folder_becomes_a_plan_without_a_word() {
-    let read = reading_with(&invoices(), "issue-7-export", &Config::default(), true);
+    let read = reading_with(&invoices(), "issue-7-export", &Config::default(), Strictness::Strict);
     assert_eq!(told(&read), "");
     let plan = &read.reading.plan;
     assert_eq!(plan.name, "issue-7-export");
@@ -286,7 +286,8 @@ fn the_trackers_fields_are_read() {
 #[test]
 fn a_plan_without_numbers_is_counted() {
     let text = "# Plan: Issue #9 - Small\n\n## Summary\n\nx\n\n## Tasks\n\n- [x] First\n- [ ] Second\n  - [ ] a step\n- [ ] Third\n\n## Acceptance Criteria\n\n- [ ] it works\n";
-    let read = reading_with(&folder(&[("plan.md", text)]), "issue-9", &Config::default(), false);
+    let read =
+        reading_with(&folder(&[("plan.md", text)]), "issue-9", &Config::default(), Strictness::Lenient);
     assert_eq!(
         told(&read),
         "plan.md:16:7: warning: boxes in this part of the file are not read as tasks (nor are those below it)\n"
@@ -302,7 +303,8 @@ fn boxes_about_criteria_and_tests_of_a_plan_are_no_tasks() {
     let parts = "- [ ] First\n- [ ] Second\n\n## Acceptance Criteria\n\n- [ ] 1. it works\n- [ ] 2. it is fast\n\n### Edge cases\n\n- [ ] none crash\n\n## Testing Strategy\n\n- [ ] unit tests\n  - [ ] 1.1 of the parser\n1. [ ] by hand\n";
     for heading in ["## Tasks", "## Steps"] {
         let text = format!("# Plan: Issue #9 - Small\n\n{heading}\n\n{parts}");
-        let read = reading_with(&folder(&[("plan.md", &text)]), "issue-9", &Config::default(), false);
+        let read =
+            reading_with(&folder(&[("plan.md", &text)]), "issue-9", &Config::default(), Strictness::Lenient);
         assert_eq!(tree(&read), ["task 1", "task 2"], "{heading}");
         assert_eq!(told(&read).matches("are not read as tasks").count(), 3, "{}", told(&read));
     }
@@ -341,7 +343,7 @@ fn a_tick_is_no_change_of_the_plan() {
 #[test]
 fn checks_come_from_the_project_and_none_at_all_is_refused() {
     let (own, _) = read_config("[defaults]\nchecks = ['just prove']\nattempts = 5\n");
-    let read = reading_with(&invoices(), "issue-7-export", &own, false);
+    let read = reading_with(&invoices(), "issue-7-export", &own, Strictness::Lenient);
     assert_eq!(read.reading.plan.tasks[3].checks[0].run.to_string(), "just prove");
     assert_eq!(read.reading.plan.tasks[3].attempts, 5);
     assert!(read.detected.is_empty());

@@ -53,7 +53,9 @@ fn b6_b7_other_encodings_are_read_by_their_mark_or_refused() {
     let broken = reading(&list(b"- [ ] 1. \xff\n"));
     assert!(broken.reading.is_usable() && told(&broken).contains("byte 9 of this file is not UTF-8"));
     assert!(
-        !reading_with(&list(b"- [ ] 1. \xff\n"), "issue-7-x", &Config::default(), true).reading.is_usable()
+        !reading_with(&list(b"- [ ] 1. \xff\n"), "issue-7-x", &Config::default(), Strictness::Strict)
+            .reading
+            .is_usable()
     );
 }
 
@@ -280,7 +282,8 @@ fn i4_a_number_that_is_used_twice_names_two_tasks_and_nothing_can_refer_to_it() 
          tasks.md:4:9: warning: the number `9.1` is used twice, in line 2 and line 4 (called `9.1@L4` here)\n\
          tasks.md:6:21: error: `10` waits for `9.1`, which is the number of several tasks (give each of them a number of its own)\n"
     );
-    let strict = reading_with(&alone("- [ ] 9. a\n- [ ] 9. b\n"), "issue-7-x", &Config::default(), true);
+    let strict =
+        reading_with(&alone("- [ ] 9. a\n- [ ] 9. b\n"), "issue-7-x", &Config::default(), Strictness::Strict);
     assert!(!strict.reading.is_usable());
 }
 
@@ -395,9 +398,9 @@ fn i17_i18_names_of_folders() {
         assert!(folder_name(7, slug).is_err(), "{slug}");
     }
     assert_eq!(folder_name(7, "export-all").expect("a name"), "issue-7-export-all");
-    let read = reading_with(&invoices(), "issue-7-two words", &Config::default(), false);
+    let read = reading_with(&invoices(), "issue-7-two words", &Config::default(), Strictness::Lenient);
     assert!(told(&read).contains("error: \"two words\" cannot be part of a branch: it holds ' '"));
-    let read = reading_with(&invoices(), "issue-8-x", &Config::default(), false);
+    let read = reading_with(&invoices(), "issue-8-x", &Config::default(), Strictness::Lenient);
     assert!(told(&read).contains("this is about issue 7, but the folder is about 8 (the folder decides)"));
 }
 

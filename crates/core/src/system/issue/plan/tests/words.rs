@@ -25,7 +25,7 @@ fn the_starter_is_fine() {
         let (name, files) = starter(number, slug).expect("a name");
         let files: Vec<(&str, &str)> =
             files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-        let read = reading_with(&folder(&files), &name, &Config::default(), true);
+        let read = reading_with(&folder(&files), &name, &Config::default(), Strictness::Strict);
         assert_eq!(told(&read), "");
         assert_eq!(told_of(&read, &lint(&read)), "");
         assert_eq!(read.issue.number, Some(number));
@@ -49,7 +49,7 @@ fn the_worked_example_is_fine() {
     let folder = example!["requirements.md", "design.md", "tasks.md"];
     let (config, problems) = read_config(include_str!("../../../../../../../examples/issue/piton.toml"));
     assert_eq!(problems, []);
-    let read = reading_with(&folder, "issue-7-by-month", &config, true);
+    let read = reading_with(&folder, "issue-7-by-month", &config, Strictness::Strict);
     assert_eq!(told(&read), "");
     assert_eq!(told_of(&read, &lint(&read)), "");
     assert_eq!((read.reading.plan.groups.len(), read.reading.plan.tasks.len()), (2, 8));

@@ -101,7 +101,7 @@ fn a_model_is_a_profile_or_told_once() {
         "tasks.md:2:12: warning: there is no profile `opus` (`default` is used instead)\n"
     );
     let (config, _) = read_config("[agents.opus]\ncommand = ['o']\n[defaults]\nagent = 'mine'\n");
-    let read = reading_with(&alone(text), "x", &config, false);
+    let read = reading_with(&alone(text), "x", &config, Strictness::Lenient);
     assert_eq!(told(&read), "");
     let agents: Vec<&str> = units(&read).iter().map(|task| task.agent.as_str()).collect();
     assert_eq!(agents, ["opus", "opus", "mine"]);

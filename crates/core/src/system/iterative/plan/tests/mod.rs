@@ -13,7 +13,7 @@ use super::{Given, IterativeReading, read};
 use crate::diagnostic::{Severity, place};
 use crate::plan::{Argv, Domain, Exhausted, Mode, Schedule, TaskId, TaskSpec};
 use crate::system::config::{Config, read_config};
-use crate::system::{Folder, Problem};
+use crate::system::{Folder, Problem, Strictness};
 use crate::toolchain::{self, Detected};
 
 const BRIEF: &str = "# User authentication
@@ -150,14 +150,14 @@ fn detected() -> Vec<Detected> {
     toolchain::detect(&folder(&[("Makefile", "test:\n\ttrue\n")]))
 }
 
-fn reading_with(folder: &Folder, name: &str, config: &Config, strict: bool) -> IterativeReading {
+fn reading_with(folder: &Folder, name: &str, config: &Config, strictness: Strictness) -> IterativeReading {
     let detected = detected();
     let place = format!(".claude/iterative/{name}");
-    read(folder, &Given { detected: &detected, strict, ..Given::new(name, &place, config) })
+    read(folder, &Given { detected: &detected, strictness, ..Given::new(name, &place, config) })
 }
 
 fn reading(folder: &Folder) -> IterativeReading {
-    reading_with(folder, "user-auth", &Config::default(), false)
+    reading_with(folder, "user-auth", &Config::default(), Strictness::Lenient)
 }
 
 /// The problems as people read them: `file:line:column: severity: message (label)`.
@@ -205,7 +205,7 @@ fn checks(task: &TaskSpec) -> Vec<String> {
 fn a_list_of_tasks_becomes_a_plan() {
     let (config, wrong) = read_config("[agents.haiku]\ncommand = ['h']\n[agents.sonnet]\ncommand = ['s']\n");
     assert_eq!(wrong, []);
-    let read = reading_with(&auth(), "user-auth", &config, true);
+    let read = reading_with(&auth(), "user-auth", &config, Strictness::Strict);
     assert_eq!(told(&read), "");
     assert_eq!(
         tasks(&read),
@@ -265,7 +265,7 @@ fn the_whole_is_reviewed_at_the_end() {
     assert_eq!(agent, "default");
     insta::assert_snapshot!("what_a_reviewer_is_asked", ask);
     let (config, _) = read_config("[agents.verifier]\ncommand = ['v']\n[agents.reviewer]\ncommand = ['r']\n");
-    let read = reading_with(&auth(), "user-auth", &config, false);
+    let read = reading_with(&auth(), "user-auth", &config, Strictness::Lenient);
     let who = |task: &TaskSpec| match task.checks.last().map(|check| &check.run) {
         Some(Argv::Review { agent, .. }) => agent.clone(),
         other => panic!("{other:?}"),
@@ -278,7 +278,7 @@ fn the_whole_is_reviewed_at_the_end() {
 
 #[test]
 fn a_plan_of_phases_is_judged_by_what_it_makes_and_by_the_verifier() {
-    let read = reading_with(&work(), "future-work", &Config::default(), true);
+    let read = reading_with(&work(), "future-work", &Config::default(), Strictness::Strict);
     assert_eq!(told(&read), "");
     assert_eq!(read.list, "plan.md");
     assert_eq!(needs(&read), ["R1 []", "R2 [R1]", "R3 [R2]", "R4 [R3]"]);

@@ -58,7 +58,7 @@ fn b6_b7_other_encodings_are_read_by_their_mark_or_refused() {
     );
     let broken = list(b"- [ ] **T1**: \xff\n");
     assert!(reading(&broken).reading.is_usable());
-    assert!(!reading_with(&broken, "x", &Config::default(), true).reading.is_usable());
+    assert!(!reading_with(&broken, "x", &Config::default(), Strictness::Strict).reading.is_usable());
     let mut brief = auth();
     brief.files.insert("brief.md".to_owned(), b"# \xff\n".to_vec());
     assert!(told(&reading(&brief)).contains("brief.md:1:3: warning: byte 2 of this file is not UTF-8"));
@@ -280,7 +280,12 @@ fn i4_an_id_that_is_used_twice_names_two_units_and_nothing_can_refer_to_it() {
     );
     let drawn = "## Dependencies\nT1 → T2\n## Tasks\n- [ ] **T1**: a\n- [ ] **T1**: b\n- [ ] **T2**: c\n";
     assert!(problems(drawn).contains("tasks.md:2:1: error: `T1` is the id of several units"));
-    let strict = reading_with(&alone("- [ ] **T1**: a\n- [ ] **T1**: b\n"), "x", &Config::default(), true);
+    let strict = reading_with(
+        &alone("- [ ] **T1**: a\n- [ ] **T1**: b\n"),
+        "x",
+        &Config::default(),
+        Strictness::Strict,
+    );
     assert!(!strict.reading.is_usable());
 }
 
@@ -337,8 +342,12 @@ fn i9_to_i14_what_a_unit_waits_for() {
         waits("the database").1,
         "14: warning: `T4` waits for \"the database\", which is not a task (not waited for)\n"
     );
-    let strict =
-        reading_with(&alone("- [ ] **T1**: a\n  - Depends: the database\n"), "x", &Config::default(), true);
+    let strict = reading_with(
+        &alone("- [ ] **T1**: a\n  - Depends: the database\n"),
+        "x",
+        &Config::default(),
+        Strictness::Strict,
+    );
     assert!(!strict.reading.is_usable());
 }
 

@@ -22,7 +22,7 @@ fn a_new_folder_reads_back_without_a_word() {
         let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
         let list = if domain.mode() == Mode::Development { "tasks.md" } else { "plan.md" };
         assert_eq!(names, ["brief.md", list, "context.md"]);
-        let read = reading_with(&bytes(&files), "user-auth", &Config::default(), true);
+        let read = reading_with(&bytes(&files), "user-auth", &Config::default(), Strictness::Strict);
         assert_eq!(told(&read), "", "{domain}");
         assert_eq!((read.about.name.as_str(), read.about.domains.as_slice()), ("User auth", &[domain][..]));
         assert!(!read.about.outcome.is_empty() && !read.about.done_when.is_empty());
@@ -49,7 +49,7 @@ fn i18_a_slug_that_cannot_be_a_path_is_refused() {
     for slug in ["", "a b", "a/b", "..", "a..b", "C:", "con", "-x", "x.lock", "ä", &long] {
         assert!(starter(slug, Domain::Bug, now()).is_err(), "{slug}");
     }
-    let read = reading_with(&auth(), "two words", &Config::default(), false);
+    let read = reading_with(&auth(), "two words", &Config::default(), Strictness::Lenient);
     assert!(told(&read).contains("error: \"two words\" cannot name a plan: it holds ' '"), "{}", told(&read));
 }
 
@@ -87,9 +87,9 @@ fn one_more_unit_stands_behind_the_last() {
 #[test]
 fn a_plan_comes_back_as_it_was_written() {
     for (name, source) in [("user-auth", auth()), ("future-work", work())] {
-        let plan = reading_with(&source, name, &Config::default(), false).reading.plan;
+        let plan = reading_with(&source, name, &Config::default(), Strictness::Lenient).reading.plan;
         let files = write(&fit(&plan), |id| id.as_str() == "T1");
-        let read = reading_with(&bytes(&files), name, &Config::default(), false);
+        let read = reading_with(&bytes(&files), name, &Config::default(), Strictness::Lenient);
         assert!(read.reading.is_usable(), "{}", told(&read));
         let essence = |plan: &Plan| -> Vec<String> {
             let line = |task: &TaskSpec| {
