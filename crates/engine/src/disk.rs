@@ -2,11 +2,31 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 /// How the name of a file begins that is not whole yet.
 pub const HALF_WRITTEN: &str = ".piton-";
+
+/// Tells one version of a file from another, without its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileStamp {
+    inode: u64,
+    length: u64,
+    written: Option<SystemTime>,
+}
+
+impl FileStamp {
+    pub(crate) fn read(path: &Utf8Path) -> Option<FileStamp> {
+        let data = std::fs::metadata(path).ok()?;
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(&data);
+        #[cfg(not(unix))]
+        let inode = 0;
+        Some(FileStamp { inode, length: data.len(), written: data.modified().ok() })
+    }
+}
 
 /// Replace `path` by `bytes` so that a crash leaves either the old file or the new one.
 pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Oid, RepoPath};
@@ -17,7 +16,7 @@ use super::merge::Difference;
 use super::repo::Repo;
 use super::status::{self, Status};
 use super::view::Inside;
-use crate::disk;
+use crate::disk::{self, FileStamp};
 use crate::lock::Lock;
 
 /// A folder for a moment, gone when dropped.
@@ -34,8 +33,8 @@ pub(super) struct Scratch {
 pub(super) struct TempIndex {
     git: Git,
     path: Utf8PathBuf,
-    /// What the checkout's index was when it was copied.
-    copied: Option<Stamp>,
+    /// What the checkout's index was when it was copied. Git replaces an index and never changes it in place.
+    copied: Option<FileStamp>,
     _scratch: Arc<Scratch>,
 }
 
@@ -121,7 +120,7 @@ impl TempIndex {
         git_dir: &Utf8Path,
     ) -> Result<TempIndex, GitError> {
         let original = git_dir.join("index");
-        let copied = Stamp::of(&original);
+        let copied = FileStamp::read(&original);
         let index = TempIndex { copied, ..TempIndex::empty_in(scratch, git) };
         match fs::copy(&original, &index.path) {
             Ok(_) => {
@@ -189,7 +188,7 @@ impl TempIndex {
 
     /// Whether the checkout's index is still the one that was copied.
     pub(super) fn is_current(&self, git_dir: &Utf8Path) -> bool {
-        self.copied == Stamp::of(&git_dir.join("index"))
+        self.copied == FileStamp::read(&git_dir.join("index"))
     }
 
     /// Make it the index of a checkout that nobody else changes now.
@@ -250,25 +249,6 @@ impl TempIndex {
 
     pub(super) fn entries(&self) -> Result<Vec<Entry>, GitError> {
         Ok(read_entries(&self.call(["ls-files", "--stage", "-z"]).bytes()?))
-    }
-}
-
-/// Tells one state of a file from another: git never changes an index in place, it puts another in its place.
-#[derive(Debug, PartialEq, Eq)]
-struct Stamp {
-    inode: u64,
-    length: u64,
-    written: Option<SystemTime>,
-}
-
-impl Stamp {
-    fn of(file: &Utf8Path) -> Option<Stamp> {
-        let meta = fs::metadata(file).ok()?;
-        #[cfg(unix)]
-        let inode = std::os::unix::fs::MetadataExt::ino(&meta);
-        #[cfg(not(unix))]
-        let inode = 0;
-        Some(Stamp { inode, length: meta.len(), written: meta.modified().ok() })
     }
 }
 

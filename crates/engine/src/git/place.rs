@@ -24,7 +24,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    fn of(meta: &Metadata) -> Identity {
+    fn from_metadata(meta: &Metadata) -> Identity {
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
@@ -45,7 +45,7 @@ impl Identity {
 /// Note which folder a worktree has.
 pub(super) fn record(path: &Utf8Path, entry: &Utf8Path) -> Result<(), GitError> {
     let meta = fs::symlink_metadata(path).map_err(GitError::io(path))?;
-    let Identity { device, inode } = Identity::of(&meta);
+    let Identity { device, inode } = Identity::from_metadata(&meta);
     let file = entry.join(RECORD);
     let text = format!("{} {} {inode}\n", boot::id(), device.unwrap_or_default());
     if file.is_symlink() {
@@ -81,7 +81,7 @@ pub(super) fn check(path: &Utf8Path, entry: &Utf8Path) -> Result<(), GitError> {
     if let Some(mount) = mounted_in(path) {
         return swapped(format!("something is mounted at {mount}, which is not Piton's"));
     }
-    let now = Identity::of(&meta);
+    let now = Identity::from_metadata(&meta);
     match recorded(entry) {
         Some(known) if !known.is(now.device.unwrap_or_default(), now.inode) => {
             swapped("another folder has taken its place".to_owned())

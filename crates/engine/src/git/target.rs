@@ -91,17 +91,17 @@ impl LandingLease {
     pub fn take(repo: &Repo, branch: &str) -> Result<LandingLease, GitError> {
         let path = lease_path(repo, branch)?;
         let lock = Lock::take(&path).map_err(GitError::io(path))?;
-        Ok(LandingLease::of(repo, branch, lock))
+        Ok(LandingLease::new(repo, branch, lock))
     }
 
     /// The lease, unless another process is landing there.
     pub fn try_take(repo: &Repo, branch: &str) -> Result<Option<LandingLease>, GitError> {
         let path = lease_path(repo, branch)?;
         let lock = Lock::try_take(&path).map_err(GitError::io(path))?;
-        Ok(lock.map(|lock| LandingLease::of(repo, branch, lock)))
+        Ok(lock.map(|lock| LandingLease::new(repo, branch, lock)))
     }
 
-    fn of(repo: &Repo, branch: &str, lock: Lock) -> LandingLease {
+    fn new(repo: &Repo, branch: &str, lock: Lock) -> LandingLease {
         let common = repo.common_dir().to_owned();
         LandingLease { branch: branch.to_owned(), common, lock: Arc::new(lock) }
     }

@@ -48,7 +48,7 @@ pub(super) struct View {
 }
 
 impl View {
-    pub(super) fn of(worktree: &Worktree) -> Result<View, GitError> {
+    pub(super) fn make(worktree: &Worktree) -> Result<View, GitError> {
         let (repo, entry) = (worktree.repo(), worktree.git_dir());
         let scratch = Arc::new(Scratch::make(repo)?);
         let own = scratch.path();
@@ -101,7 +101,7 @@ impl View {
 
 impl Worktree {
     pub(super) fn view(&self) -> Result<View, GitError> {
-        View::of(self)
+        View::make(self)
     }
 
     /// The branch that it is on, if it is on one.

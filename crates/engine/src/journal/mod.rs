@@ -127,7 +127,7 @@ impl Journal {
 
     fn new(connection: Connection, path: Utf8PathBuf, presence: Option<File>) -> Journal {
         Journal {
-            footing: recover::Footing::of(&path),
+            footing: recover::Footing::read(&path),
             connection,
             path,
             writable: presence.is_some(),

@@ -128,7 +128,7 @@ fn compare_tasks(db: &Connection, no: i64, state: &State, out: &mut Vec<String>)
     let mut rows: BTreeMap<String, TaskRow> =
         query::task_rows(db, no)?.into_iter().map(|row| (row.id.clone(), row)).collect();
     for task in state.tasks() {
-        let told = TaskRow::of(task)?;
+        let told = TaskRow::from_task(task)?;
         match rows.remove(&told.id) {
             Some(kept) if kept == told => {}
             Some(kept) => {
@@ -179,7 +179,7 @@ fn compare_cells(db: &Connection, no: i64, state: &State, out: &mut Vec<String>)
     let mut kept: BTreeMap<_, _> =
         query::cells(db, no)?.into_iter().filter(|(_, cell)| !cell.is_empty()).collect();
     for ((group, level), counts) in state.cells() {
-        let told = CellRow::of(counts);
+        let told = CellRow::from_counts(counts);
         let kept = kept.remove(&(group, level)).unwrap_or_default();
         if kept != told {
             out.push(format!(

@@ -218,7 +218,7 @@ pub(super) fn snapshot(db: &Connection, head: &Head) -> Result<State, Trouble> {
     }
     let state = State::restore(Some(facts(db, head)?), head.seq, tasks);
     let kept = cells(db, head.no)?;
-    let told: Vec<_> = state.cells().map(|(at, counts)| (at, CellRow::of(counts))).collect();
+    let told: Vec<_> = state.cells().map(|(at, counts)| (at, CellRow::from_counts(counts))).collect();
     if !needs.is_empty() || !kept.iter().filter(|(_, cell)| !cell.is_empty()).eq(told.iter()) {
         return Err(Trouble::snapshot("its tasks and its counts do not fit"));
     }

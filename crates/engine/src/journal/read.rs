@@ -207,7 +207,7 @@ impl Journal {
             } else {
                 let state = query::replay(db, run, head.no)?;
                 let has_it = |task: &&Task| !task.removed && task.status() == status;
-                rows = state.tasks().filter(has_it).map(TaskRow::of).collect::<Result<_, _>>()?;
+                rows = state.tasks().filter(has_it).map(TaskRow::from_task).collect::<Result<_, _>>()?;
             }
             rows.sort_by_cached_key(|row| {
                 let turn = row.turn.clone().filter(|_| row.lane.is_some_and(has_turn));

@@ -160,8 +160,8 @@ fn write_anew(folder: &Utf8Path, runs: Vec<Saved>, to: &Utf8Path) -> Result<Vec<
 pub(super) struct Footing(Vec<(Utf8PathBuf, FileId)>);
 
 impl Footing {
-    /// The files as they are now, by which they are known again.
-    pub(super) fn of(path: &Utf8Path) -> Footing {
+    /// The files as they are now.
+    pub(super) fn read(path: &Utf8Path) -> Footing {
         Footing(
             with_companions(path).into_iter().filter_map(|path| Some((path.clone(), id(&path)?))).collect(),
         )

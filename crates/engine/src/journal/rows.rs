@@ -160,7 +160,7 @@ impl TaskRow {
         &ROOM[used.min(ROOM.len())..]
     }
 
-    pub(super) fn of(task: &Task) -> Result<TaskRow, Trouble> {
+    pub(super) fn from_task(task: &Task) -> Result<TaskRow, Trouble> {
         // Named one by one: a field added to a task has to find its place here.
         let Task {
             id,
@@ -406,7 +406,7 @@ pub(super) struct Moving {
 }
 
 impl Moving {
-    pub(super) fn of(run: &Run) -> Moving {
+    pub(super) fn from_run(run: &Run) -> Moving {
         // Named one by one: a field added to a run has to be put on one side or the other.
         let Run {
             id: _,
@@ -527,7 +527,7 @@ pub(super) struct CellRow {
 }
 
 impl CellRow {
-    pub(super) fn of(counts: &Counts) -> CellRow {
+    pub(super) fn from_counts(counts: &Counts) -> CellRow {
         CellRow::new(Status::ALL.iter().map(|&status| i64::from(counts.of(status))).collect())
     }
 

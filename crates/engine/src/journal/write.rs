@@ -376,7 +376,7 @@ fn number_run(db: &Connection, id: &RunId, state: &State) -> Result<i64, Trouble
 fn write_facts(db: &Connection, no: i64, state: &State) -> Result<(), Trouble> {
     let run = run_of(state)?;
     let mut update = db.prepare_cached("UPDATE runs SET seq = ?2, layout = ?3, moving = ?4 WHERE no = ?1")?;
-    update.execute(params![no, signed(state.seq()), LAYOUT, json(&Moving::of(run))?])?;
+    update.execute(params![no, signed(state.seq()), LAYOUT, json(&Moving::from_run(run))?])?;
     Ok(())
 }
 
@@ -433,7 +433,7 @@ fn write_snapshot(
     changed.sort_unstable_by_key(|id| id.as_str());
     for id in changed {
         let task = state.task(id).ok().flatten().ok_or_else(|| gone(id))?;
-        let row = TaskRow::of(task)?;
+        let row = TaskRow::from_task(task)?;
         let values = params![
             no,
             row.id,

@@ -23,7 +23,7 @@ pub(super) struct Child {
 }
 
 impl Child {
-    pub(super) fn of(job: &Job, marker: &str, spec: &JobSpec, output: PipeWriter) -> Result<Child, String> {
+    pub(super) fn new(job: &Job, marker: &str, spec: &JobSpec, output: PipeWriter) -> Result<Child, String> {
         // Checked apart, since a missing folder and a missing program give the same error.
         if !spec.cwd.is_dir() {
             return Err(format!("the working folder {} does not exist", spec.cwd));
@@ -47,7 +47,7 @@ impl Child {
             let mut command = self.command()?;
             let started = enclosure.and_then(|enclosure| {
                 bind(&mut command, &self.spec, enclosure);
-                command.spawn().map_err(|error| Refusal::of(&error))
+                command.spawn().map_err(|error| Refusal::from_error(&error))
             });
             match (started, &mut wanted) {
                 // The handle goes: the reaper waits for the child. With the command, our ends of the pipe close.
@@ -99,7 +99,7 @@ const FENCE: i32 = 2 << 16;
 const NUMBER: i32 = VIEW - 1;
 
 impl Refusal {
-    fn of(error: &io::Error) -> Refusal {
+    fn from_error(error: &io::Error) -> Refusal {
         let number = error.raw_os_error().unwrap_or_default();
         let of_system = io::Error::from_raw_os_error(number & NUMBER);
         match number & !NUMBER {
@@ -155,7 +155,7 @@ pub fn views_are_possible() -> Result<(), String> {
             move || view.enter().map_err(|error| io::Error::from_raw_os_error(VIEW | error.raw_os_error()));
         // SAFETY: as in `bind`.
         unsafe { command.pre_exec(arrange) };
-        match command.spawn().map_err(|error| Refusal::of(&error)) {
+        match command.spawn().map_err(|error| Refusal::from_error(&error)) {
             Err(Refusal::View(reason)) => Err(reason),
             _ => Ok(()),
         }
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_was_refused_is_told_by_its_number() {
-        let of = |number: i32| Refusal::of(&io::Error::from_raw_os_error(number));
+        let of = |number: i32| Refusal::from_error(&io::Error::from_raw_os_error(number));
         let number = rustix::io::Errno::PERM.raw_os_error();
         assert!(
             matches!(of(VIEW | number), Refusal::View(reason) if reason.starts_with("a read-only view cannot be made: Operation not permitted"))

@@ -418,7 +418,7 @@ impl Job {
     }
 
     pub fn output(&self) -> Output {
-        Output::of(self)
+        Output::new(self)
     }
 
     /// A new keeper, to which the lock is handed.

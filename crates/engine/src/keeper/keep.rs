@@ -217,7 +217,7 @@ fn supervise(job: &Job, spec: &JobSpec, started: Started, hands: &Hands) -> Resu
     let (pipe, writer) = io::pipe().map_err(|error| format!("cannot make a pipe: {error}"))?;
     let env = spec.env.clone().into_iter().chain(spec.secrets.clone()).collect();
     let reader = Reader { pipe, env, log: Arc::clone(&log), heard_ms: Arc::clone(&heard_ms), clock };
-    let child = hands.start(Child::of(job, &started.marker, spec, writer)?, reader)?;
+    let child = hands.start(Child::new(job, &started.marker, spec, writer)?, reader)?;
     crash::point("keeper.spawned");
 
     let mut tree = Tree::kept(&started.marker, child, Arc::clone(&hands.childless));

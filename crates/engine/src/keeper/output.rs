@@ -181,7 +181,7 @@ impl Chunk {
 const STEP: usize = 256 * 1024;
 
 impl Output {
-    pub(super) fn of(job: &Job) -> Output {
+    pub(super) fn new(job: &Job) -> Output {
         Output { job: job.clone() }
     }
 

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::chronicle::{Chronicle, Heard};
@@ -25,6 +25,7 @@ use serde_json::Value;
 use super::shown::Shown;
 use super::touched::{self, Touched};
 use crate::claims::{Judgement, Place};
+use crate::disk::FileStamp;
 use crate::journal::{Journal, JournalError};
 use crate::lock::Lock;
 use crate::project::Project;
@@ -111,26 +112,7 @@ pub struct Mirror {
     /// What the files showed when they were last written, by whichever process.
     pub(super) shown: Shown,
     /// How the files looked, and the position they showed, when nothing was left to do about them.
-    settled: Option<(Vec<Option<Stamp>>, u64)>,
-}
-
-/// Enough to see that a file was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Stamp {
-    written: Option<SystemTime>,
-    length: u64,
-    inode: u64,
-}
-
-impl Stamp {
-    fn of(path: &Utf8Path) -> Option<Stamp> {
-        let data = fs::metadata(path).ok()?;
-        #[cfg(unix)]
-        let inode = std::os::unix::fs::MetadataExt::ino(&data);
-        #[cfg(not(unix))]
-        let inode = 0;
-        Some(Stamp { written: data.modified().ok(), length: data.len(), inode })
-    }
+    settled: Option<(Vec<Option<FileStamp>>, u64)>,
 }
 
 impl Mirror {
@@ -400,9 +382,9 @@ impl Mirror {
     }
 
     /// Of a file that is not there, that it is not: some come into being late.
-    fn stamps(&self) -> Vec<Option<Stamp>> {
+    fn stamps(&self) -> Vec<Option<FileStamp>> {
         let others = self.companions().into_iter().map(|companion| self.path_of(companion));
-        std::iter::once(self.path.clone()).chain(others).map(|path| Stamp::of(&path)).collect()
+        std::iter::once(self.path.clone()).chain(others).map(|path| FileStamp::read(&path)).collect()
     }
 
     /// Fold what the journal holds beyond what is known here.
