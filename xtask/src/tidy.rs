@@ -223,7 +223,7 @@ mod tests {
         assert!(broken_wall("crates/engine/src/drive/work.rs", "use piton_core::system::rwkit;").is_some());
         assert!(broken_wall("crates/piton/src/runs/begin.rs", "use piton_core::system::rwkit;").is_some());
         assert!(
-            broken_wall("crates/engine/src/drive/work.rs", "use piton_core::system::state_files::Told;")
+            broken_wall("crates/engine/src/drive/work.rs", "use piton_core::system::state_files::Place;")
                 .is_none()
         );
     }

@@ -33,7 +33,7 @@ pub(crate) const REQUESTS: &[&str] = &[
 ];
 
 pub(crate) fn request(bytes: &[u8]) {
-    // A line is what is read; whatever it holds, its answer is one line too, and for whoever asked.
+    // A line is what is read; whatever it holds, its answer is one line too, and names the request.
     let heard = same(|| hear(bytes));
     let said = serde_json::from_slice::<Value>(bytes).unwrap_or_default();
     let id = said.get("id").cloned().unwrap_or_default();
@@ -43,7 +43,7 @@ pub(crate) fn request(bytes: &[u8]) {
             assert!(!asks, "whoever asks is answered");
         }
         Heard::Refused(answer) => {
-            told(&answer, &id);
+            assert_valid(&answer, &id);
             let error = &answer["error"];
             assert!(error["code"].as_i64().is_some_and(|code| code < 0), "{answer}");
             let why = error["message"].as_str().expect("a reason");
@@ -51,12 +51,12 @@ pub(crate) fn request(bytes: &[u8]) {
         }
         Heard::Asked(request, wish) => {
             let answer = request.answer(Map::from_iter([("answer".to_owned(), json!(1))]));
-            told(&answer, &id);
+            assert_valid(&answer, &id);
             assert_eq!(answer["result"].get("resultType").is_some(), request.is_modern());
             match wish {
                 Wish::Introduction { version } => assert!(versions().contains(&version)),
                 Wish::Call { tool, arguments } => {
-                    told(&request.no_such_tool(&tool), &id);
+                    assert_valid(&request.no_such_tool(&tool), &id);
                     let given = said["params"].get("arguments").cloned().unwrap_or_default();
                     let none = given.is_null() && arguments.is_empty();
                     assert!(none || given == Value::Object(arguments), "arguments are handed on as they are");
@@ -68,7 +68,7 @@ pub(crate) fn request(bytes: &[u8]) {
 }
 
 #[track_caller]
-fn told(answer: &Value, id: &Value) {
+fn assert_valid(answer: &Value, id: &Value) {
     assert!(answer["id"] == *id || answer["id"].is_null(), "{answer} to {id}");
     assert_eq!(answer["jsonrpc"], "2.0");
     assert_ne!(answer.get("result").is_some(), answer.get("error").is_some(), "{answer}");

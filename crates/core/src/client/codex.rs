@@ -10,7 +10,7 @@ use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::json::{after, beginning, list, name, one_line, reason, session, text, tokens, told_wait, what};
+use super::json::{after, beginning, list, name, one_line, reason, session, text, tokens, wait_after, what};
 use super::launch::{SERVER, below};
 use super::ledger::{OF_MARKDOWN, OF_TOML, words};
 use super::story::is_down;
@@ -214,7 +214,7 @@ fn happenings(line: &Value, now: Timestamp) -> Vec<Happening> {
             let fault = fault(words);
             let limit = match fault {
                 Fault::Limit => Some(try_again_at(words, now)),
-                Fault::Busy => Some(told_wait(words, &["try again in "]).map(|wait| after(now, wait))),
+                Fault::Busy => Some(wait_after(words, &["try again in "]).map(|wait| after(now, wait))),
                 _ => None,
             };
             let limit = limit.map(|until| Happening::Limit { until, model: limited(words) });

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::json::{after, beginning, name, reason, session, text, tokens, told_wait, what};
+use super::json::{after, beginning, name, reason, session, text, tokens, wait_after, what};
 use super::launch::{SERVER, below};
 use super::ledger::{OF_MARKDOWN, SERVERS, hook, server, words};
 use super::story::is_down;
@@ -246,7 +246,7 @@ fn result(line: &Value, now: Timestamp) -> Vec<Happening> {
             let kind = line.get("error").map(|error| text(error, "type")).unwrap_or_default();
             let fault = fault(kind, words);
             if matches!(fault, Fault::Limit | Fault::Busy) {
-                let until = told_wait(words, &WAITS).map(|wait| after(now, wait));
+                let until = wait_after(words, &WAITS).map(|wait| after(now, wait));
                 // It does not say which.
                 let model = words.contains("on this model").then(|| "this model".to_owned());
                 happenings.push(Happening::Limit { until, model });

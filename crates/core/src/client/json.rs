@@ -110,7 +110,7 @@ pub(super) fn dollars(value: Option<&Value>) -> Option<u64> {
 }
 
 /// The wait that stands behind one of these: `11.054s`, `14h26m57s`. Parts of a second are left out.
-pub(super) fn told_wait(words: &str, before: &[&str]) -> Option<Span> {
+pub(super) fn wait_after(words: &str, before: &[&str]) -> Option<Span> {
     let (_, rest) = before.iter().find_map(|before| words.split_once(before))?;
     let rest = rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.')).next()?.trim_end_matches('.');
     match rest.split_once('.') {

@@ -49,7 +49,7 @@ pub struct Other {
 }
 
 /// The tries so far, a line each, quoted.
-pub(super) fn told_tries(tries: &[Try]) -> String {
+pub(super) fn list_tries(tries: &[Try]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for Try { attempt, end, commit } in tries {
         let commit = commit.as_ref().map(|commit| format!(" (commit {commit})")).unwrap_or_default();
@@ -176,7 +176,7 @@ impl Failure {
     }
 
     /// Where all of the output is, a line for each check.
-    pub(super) fn told_logs(&self) -> String {
+    pub(super) fn list_logs(&self) -> String {
         let line = |(check, path): &(String, String)| match self.logs.len() {
             1 => format!("`{}`", one_line(path)),
             _ => format!("- `{}`: `{}`", one_line(check).replace('`', "'"), one_line(path)),

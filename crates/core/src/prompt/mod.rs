@@ -64,8 +64,8 @@ pub struct Before {
 }
 
 impl Before {
-    /// With its title, quoted.
-    pub fn told(&self) -> String {
+    /// Its text, with its title quoted.
+    pub fn with_title(&self) -> String {
         match one_line(&self.title) {
             title if title.is_empty() => self.text.clone(),
             title => format!("{}\n{}", self.text, quoted(&title)),
@@ -143,7 +143,7 @@ pub fn prompt(prompts: &Prompts, spec: &TaskSpec, brief: Brief<'_>) -> Result<St
         piton => brief.piton.unwrap_or("piton"),
         has_tools => brief.has_tools,
         auto_answer => brief.auto_answer,
-        before => brief.before.map(Before::told).unwrap_or_default(),
+        before => brief.before.map(Before::with_title).unwrap_or_default(),
         guardrails => heeded(brief.guardrails),
         advice => advised(brief.advice),
         answers => answered(brief.answers),
@@ -180,7 +180,7 @@ pub fn answers_section(answers: &[Answer]) -> String {
 /// The section about what went wrong, without what was printed then: for prompts that are not made from a template.
 pub fn order_section(task: &TaskId, failure: &Failure, tries: &[Try]) -> String {
     let (order, reason) = (failure.order(task, !tries.is_empty()), quoted(&one_line(&failure.reason)));
-    let logs = failure.told_logs();
+    let logs = failure.list_logs();
     let logs = if logs.is_empty() { logs } else { format!("\n\nThe whole output:\n{logs}") };
     format!("\n## What went wrong last time\nQuoted:\n{reason}\n\n{order}{logs}\n")
 }
@@ -237,9 +237,9 @@ fn retry(task: &TaskId, attempt: u32, attempts: u32, failure: Option<&Failure>, 
     context! {
         attempt => attempt,
         attempts => if attempts < attempt { 0 } else { attempts },
-        tries => failure::told_tries(tries),
+        tries => failure::list_tries(tries),
         order => failure.map(|failure| failure.order(task, !tries.is_empty())).unwrap_or_default(),
-        logs => failure.map(Failure::told_logs).unwrap_or_default(),
+        logs => failure.map(Failure::list_logs).unwrap_or_default(),
         feedback => failure.map(Failure::quotation).unwrap_or_default(),
     }
 }

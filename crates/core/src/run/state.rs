@@ -288,11 +288,11 @@ impl State {
         self.run == other.run
             && self.tasks == other.tasks
             && self.tally == other.tally
-            && self.told_links() == other.told_links()
+            && self.compared_links() == other.compared_links()
     }
 
     /// Links without the order in which dependents came, and without names nobody refers to any more.
-    fn told_links(&self) -> BTreeMap<&TaskId, (&[TaskId], BTreeSet<&TaskId>)> {
+    fn compared_links(&self) -> BTreeMap<&TaskId, (&[TaskId], BTreeSet<&TaskId>)> {
         self.links
             .iter()
             .filter(|(_, links)| !links.needs.is_empty() || !links.dependents.is_empty())

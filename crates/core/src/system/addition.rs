@@ -89,19 +89,19 @@ impl Addition {
         let Some(spec) = grown.tasks.iter().find(|task| task.id == self.id) else {
             return Err(refused(format!("{} would not be read back from the changed plan", self.id), None));
         };
-        let told = |what: &str| refused(format!("the {what} would be read as something else"), None);
+        let misread = |what: &str| refused(format!("the {what} would be read as something else"), None);
         let TaskSpec { title, group, depends_on, files, checks, .. } = spec;
         if title.trim() != self.title.trim() {
-            return Err(told("title"));
+            return Err(misread("title"));
         }
         if self.layer_of(grown)?.is_some_and(|asked| u32::try_from(asked) != Ok(*group)) {
-            return Err(told("layer"));
+            return Err(misread("layer"));
         }
         if !self.after.iter().all(|need| depends_on.contains(need)) {
-            return Err(told("list of what it waits for"));
+            return Err(misread("list of what it waits for"));
         }
         if !self.files.iter().all(|file| files.contains(file)) {
-            return Err(told("list of files"));
+            return Err(misread("list of files"));
         }
         let asked = self.checks.as_deref().unwrap_or_default();
         let runs = |line: &String| checks.iter().any(|check| check.run == Argv::parse(line.trim()));

@@ -36,7 +36,7 @@ use self::edit::Edit;
 use self::export::{Names, Source, Written};
 use self::kit::takeover::StateOf;
 use self::ops::Ops;
-use self::state_files::{Companion, Picture, Place, Told};
+use self::state_files::{AgentReport, Companion, Picture, Place};
 use crate::chronicle::Chronicle;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Group, Plan, TaskId};
@@ -192,11 +192,11 @@ pub trait System: Sync {
         Vec::new()
     }
 
-    // What agents are told, and what they tell.
+    // What goes to agents, and what they report.
 
-    /// What an agent has told about its task by changing its copy of one of the files; `None` if nothing changed.
-    fn told(&self, task: &TaskId, _name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
-        state_files::told_in_fields(task, before, after, &|shown, found| self.edits(shown, found))
+    /// What an agent has reported about its task by changing its copy of one of the files; `None` if nothing changed.
+    fn report_in_copy(&self, task: &TaskId, _name: &str, before: &[u8], after: &[u8]) -> Option<AgentReport> {
+        state_files::report_in_fields(task, before, after, &|shown, found| self.edits(shown, found))
     }
 
     /// What an agent says by its last words, where the system has words for it.
@@ -304,8 +304,8 @@ pub trait System: Sync {
         status.name()
     }
 
-    /// What of a run those do not tell.
-    fn untold(&self, source: Source<'_>) -> Vec<export::Note> {
+    /// What of a run is lost in the export.
+    fn not_exported(&self, source: Source<'_>) -> Vec<export::Note> {
         export::other_words(source, |status| self.word(status))
     }
 }

@@ -6,7 +6,7 @@ use crate::plan::{Oid, TaskSpec};
 use crate::run::{Run, Task};
 use crate::signal::Heard;
 use crate::system::edit::What;
-use crate::system::state_files::Told;
+use crate::system::state_files::AgentReport;
 
 /// One pass of an agent over a task.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ pub struct Ended<'a> {
     /// What it printed.
     pub heard: &'a Heard,
     /// What it wrote into its copies.
-    pub told: &'a [Told],
+    pub reports: &'a [AgentReport],
     /// What it said by command.
     pub reported: Option<&'a What>,
 }

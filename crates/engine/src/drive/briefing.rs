@@ -159,7 +159,7 @@ impl Briefing {
 
     /// The prompt of an iteration, with the rest that its agent has to know.
     pub(super) fn with_rest(&self, text: String, task: &Task, pass: u32, here: &Here) -> String {
-        let before = self.before.as_ref().filter(|_| pass == 0).map(Before::told);
+        let before = self.before.as_ref().filter(|_| pass == 0).map(Before::with_title);
         let before = before.map(|text| ("What was here before", text));
         let writable = Some(("Where you can write", here.writable.clone()));
         let parts = before.into_iter().chain(writable).filter(|(_, text)| !text.is_empty());

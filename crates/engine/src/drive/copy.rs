@@ -6,7 +6,7 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::run::{Command, Note, Report};
 use piton_core::system::edit::What;
-use piton_core::system::state_files::Told;
+use piton_core::system::state_files::AgentReport;
 
 use super::order::{Order, Trouble};
 use crate::agent::{Message, Said};
@@ -86,7 +86,7 @@ fn kept_at(job: &Job, name: &str) -> Utf8PathBuf {
 }
 
 /// What the agent wrote about its own task. In place it wrote for everybody, who hear it now: before its end is known.
-pub(super) fn told(order: &Order, job: &Job) -> Vec<Told> {
+pub(super) fn reports(order: &Order, job: &Job) -> Vec<AgentReport> {
     let places = places(order).unwrap_or_default();
     if order.run.settings.no_commits && !places.is_empty() {
         (order.site.settle_files)();
@@ -94,13 +94,13 @@ pub(super) fn told(order: &Order, job: &Job) -> Vec<Told> {
     let told = |(name, place): (&str, Utf8PathBuf)| {
         let before = fs::read(kept_at(job, name)).ok()?;
         let after = disk::read_plain(&order.workplace().ok()?.join(place)).ok()?;
-        order.run.settings.system().told(&order.task.id, name, &before, &after)
+        order.run.settings.system().report_in_copy(&order.task.id, name, &before, &after)
     };
     places.into_iter().filter_map(told).collect()
 }
 
 /// The same as a message.
-pub(super) fn report(all: &[Told]) -> Option<Message> {
+pub(super) fn report(all: &[AgentReport]) -> Option<Message> {
     let said = all.iter().find_map(|told| told.what.as_ref()).map(|what| match what {
         What::Failed { reason, .. } => Said::Failed { reason: reason.clone() },
         What::Blocked { reason, .. } => Said::Blocked { reason: reason.clone() },
@@ -114,7 +114,7 @@ pub(super) fn report(all: &[Told]) -> Option<Message> {
 }
 
 /// What of it is for everybody, unless they have heard it: entries for the journal, and lessons.
-pub(super) fn notes(order: &Order, all: &[Told]) -> Vec<Command> {
+pub(super) fn notes(order: &Order, all: &[AgentReport]) -> Vec<Command> {
     if order.run.settings.no_commits {
         return Vec::new();
     }

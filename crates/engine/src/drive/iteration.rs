@@ -7,7 +7,7 @@ use piton_core::plan::{Oid, TaskSpec};
 use piton_core::run::{AgentEnd, Command, Note, Report, Run, Task};
 use piton_core::signal::{Reach, heard};
 use piton_core::system::edit::What;
-use piton_core::system::state_files::Told;
+use piton_core::system::state_files::AgentReport;
 use piton_core::system::{self, Pass};
 
 use super::order::Order;
@@ -36,7 +36,7 @@ pub(super) fn end(
     order: &Order,
     ended: &Ended,
     client: &agent::Heard,
-    told: &[Told],
+    told: &[AgentReport],
     said: Option<&Message>,
 ) -> Option<(AgentEnd, Vec<Command>)> {
     let Ended::Exited { code: 0 } = ended else { return None };
@@ -44,7 +44,7 @@ pub(super) fn end(
     let mut heard = heard(client.output(Reach::Message), &task.id, client.ended_at);
     heard.signal.take_if(|signal| !client.may_say(signal));
     let reported = said.map(reported);
-    let ended = system::Ended { run, task, heard: &heard, told, reported: reported.as_ref() };
+    let ended = system::Ended { run, task, heard: &heard, reports: told, reported: reported.as_ref() };
     let (end, odd) = run.settings.system().ending(&ended)?;
     let odd = odd.into_iter().take(MOST_ODD).map(|text| {
         let note = Note::Entry { task: Some(task.id.clone()), text, for_next: false };

@@ -23,7 +23,7 @@ pub struct LeftJob {
 
 impl LeftJob {
     /// For people: `the agent of T1`.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let Some(task) = &self.task else { return "a check of what is to land".to_owned() };
         let name = self.job.dir().file_name().unwrap_or_default();
         let kind = name.split('.').nth(1).unwrap_or_default();

@@ -242,7 +242,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let session = agent::Session::of(&job, client, name, order.task.attempt)?;
     let heard = agent::hear(client, &job, session.as_ref(), &outcome, TAIL)?;
     let tail = &heard.said;
-    let told = copy::told(order, &job);
+    let told = copy::reports(order, &job);
     let token = job.spec()?.and_then(|spec| spec.env.get(agent::TOKEN).cloned()).unwrap_or_default();
     let left = agent::take(&job.dir().join(agent::OUTBOX_FILE), &token);
     let reported = left.message;

@@ -207,7 +207,7 @@ impl System for Execute {
         state::TaskStatus::from_status(status).word()
     }
 
-    fn untold(&self, source: Source<'_>) -> Vec<Note> {
+    fn not_exported(&self, source: Source<'_>) -> Vec<Note> {
         let mut notes = other_words(source, |status| self.word(status));
         for task in source.state.tasks().filter(|task| !task.removed) {
             let reports = source.chronicle.task(&task.id).map_or(0, |story| story.reports.len());

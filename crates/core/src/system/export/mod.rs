@@ -65,7 +65,7 @@ pub fn export(source: Source<'_>, to: &dyn System, config: &Config, place: &Plac
     notes.extend(differences(source.plan, &fitted, &back));
     notes.extend(wrong);
     files.extend(to.write_state(source, &names, place));
-    notes.extend(to.untold(source));
+    notes.extend(to.not_exported(source));
     Exported { files, notes }
 }
 

@@ -16,7 +16,7 @@ use crate::system::export::{Names, Source, Written};
 use crate::system::finding::join;
 use crate::system::kit::entries;
 use crate::system::ops::Ops;
-use crate::system::state_files::{self, Companion, Picture, Place, Told};
+use crate::system::state_files::{self, AgentReport, Companion, Picture, Place};
 use crate::system::{
     Addition, Archive, Asked, Begun, Claim, Concludes, Detects, Disk, FileClaim, Files, Folder, Form, Given,
     Policy, ReadPlan, Starter, Strength, System, Tally, Typed,
@@ -157,9 +157,9 @@ impl System for Issues {
         both.into_iter().chain(list.map(|boxes| boxes as &'static dyn Companion)).collect()
     }
 
-    fn told(&self, task: &TaskId, name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
+    fn report_in_copy(&self, task: &TaskId, name: &str, before: &[u8], after: &[u8]) -> Option<AgentReport> {
         if name != journal::FILE {
-            return state_files::told_in_fields(task, before, after, &|shown, found| {
+            return state_files::report_in_fields(task, before, after, &|shown, found| {
                 self.edits(shown, found)
             });
         }
@@ -172,7 +172,7 @@ impl System for Issues {
             reason: parsed.did.lines().next().unwrap_or_default().to_owned(),
             report: Report::default(),
         });
-        Some(Told { what, report: parsed.report(), entries: own, guardrails: Vec::new() })
+        Some(AgentReport { what, report: parsed.report(), entries: own, guardrails: Vec::new() })
     }
 
     fn ops(&self) -> Ops {

@@ -9,7 +9,7 @@ use crate::plan::TaskId;
 use crate::run::{Note, Report, State};
 use crate::system::edit::What;
 use crate::system::kit::entries;
-use crate::system::state_files::{Companion, Reconciled, TickedList, Told, entry};
+use crate::system::state_files::{AgentReport, Companion, Reconciled, TickedList, entry};
 
 /// What each iteration did and left to do; it only grows, and no entry may change.
 #[derive(Clone, Copy, Debug)]
@@ -102,18 +102,18 @@ fn changed(found: &[Diagnostic], text: &str, chronicle: &Chronicle) -> Vec<Note>
 /// What an agent of the iterative system wrote into its copy of the log or of the lessons: everything that is new there,
 /// whatever unit it names. Its last entry about its own unit may say that the unit is done, or blocked; what it writes
 /// about another one says nothing of either.
-pub fn told_in_words(task: &TaskId, name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
+pub fn report_in_words(task: &TaskId, name: &str, before: &[u8], after: &[u8]) -> Option<AgentReport> {
     let (before, after) = (entries::text(before), entries::text(after));
-    let mut told =
-        Told { what: None, report: Report::default(), entries: Vec::new(), guardrails: Vec::new() };
+    let mut found =
+        AgentReport { what: None, report: Report::default(), entries: Vec::new(), guardrails: Vec::new() };
     match name {
         progress::FILE => {
             let new = progress::added(&before, &after).into_iter().map(|section| section.text);
-            told.entries = new.collect();
-            let mut read = told.entries.iter().map(|entry| progress::parse(entry));
+            found.entries = new.collect();
+            let mut read = found.entries.iter().map(|entry| progress::parse(entry));
             let last = read.rfind(|entry| entry.is_iteration_of(task)).unwrap_or_default();
-            told.report = last.report();
-            told.what = match last {
+            found.report = last.report();
+            found.what = match last {
                 _ if last.is_blocked() => {
                     Some(What::Blocked { reason: last.blocker().to_owned(), report: last.report() })
                 }
@@ -121,9 +121,9 @@ pub fn told_in_words(task: &TaskId, name: &str, before: &[u8], after: &[u8]) -> 
                 _ => None,
             };
         }
-        guardrails::FILE => told.guardrails = guardrails::added(&before, &after),
+        guardrails::FILE => found.guardrails = guardrails::added(&before, &after),
         _ => return None,
     }
-    let is_new = !told.entries.is_empty() || !told.guardrails.is_empty();
-    is_new.then_some(told)
+    let is_new = !found.entries.is_empty() || !found.guardrails.is_empty();
+    is_new.then_some(found)
 }

@@ -46,22 +46,23 @@ fn words(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
 /// A context from what is known, never longer than it may be: sentences and lists are cut. What each part may have comes
 /// to 192 words, its title and the word on what is left out included.
 pub fn write(facts: &Facts) -> String {
-    let told = |text: &str, most: usize, none: &str| {
+    let or_else = |text: &str, most: usize, none: &str| {
         let text = sentence(text, most);
         if text.is_empty() { none.to_owned() } else { text }
     };
     let mut text = format!(
         "# {} Context\n\n**Goal:** {}\n\n**Approach:** {}\n",
-        told(&facts.task, 10, "Task"),
-        told(&facts.goal, 30, "see brief.md"),
-        told(&facts.approach, 30, "see brief.md"),
+        or_else(&facts.task, 10, "Task"),
+        or_else(&facts.goal, 30, "see brief.md"),
+        or_else(&facts.approach, 30, "see brief.md"),
     );
     let file = |(path, what): &(String, String)| match sentence(what, 10) {
         what if what.is_empty() => format!("`{}`", line(path)),
         what => format!("`{}` — {what}", line(path)),
     };
-    let signal =
-        |(unit, what): &(String, String)| format!("{}: {}", line(unit), told(what, 10, "see the criteria"));
+    let signal = |(unit, what): &(String, String)| {
+        format!("{}: {}", line(unit), or_else(what, 10, "see the criteria"))
+    };
     part(&mut text, "Key files/outputs", facts.files.iter().map(file).collect(), 40);
     part(&mut text, "Patterns to follow", facts.patterns.iter().map(|one| sentence(one, 15)).collect(), 20);
     part(&mut text, "Signals", facts.signals.iter().map(signal).collect(), 40);

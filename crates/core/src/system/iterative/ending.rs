@@ -5,12 +5,12 @@ use super::progress::NOT_FINISHED;
 use crate::run::AgentEnd;
 use crate::signal::{Heard, Signal};
 use crate::system::edit::What;
-use crate::system::state_files::Told;
+use crate::system::state_files::AgentReport;
 
 /// The end of an agent that ended by itself, and well. Whatever it printed and wrote down counts; who says both that it
 /// is done and that it is blocked is believed in neither.
-pub fn ending(heard: &Heard, told: &[Told]) -> AgentEnd {
-    let left = told.iter().map(|told| told.report.feedback.as_str()).find(|left| !left.is_empty());
+pub fn ending(heard: &Heard, reports: &[AgentReport]) -> AgentEnd {
+    let left = reports.iter().map(|report| report.report.feedback.as_str()).find(|left| !left.is_empty());
     let failed = |reason: String| AgentEnd::Failed { reason, feedback: left.unwrap_or_default().to_owned() };
     match &heard.signal {
         Some(Signal::Failed(reason)) => return failed(reason.clone()),
@@ -26,7 +26,7 @@ pub fn ending(heard: &Heard, told: &[Told]) -> AgentEnd {
         Some(Signal::TestsFail(what)) => return failed(format!("its tests fail: {what}")),
         _ => {}
     }
-    let wrote = || told.iter().filter_map(|told| told.what.as_ref());
+    let wrote = || reports.iter().filter_map(|report| report.what.as_ref());
     let done = heard.claims_done() || wrote().any(|what| matches!(what, What::ReportDone { .. }));
     let blocker = heard.blocker().or_else(|| {
         wrote().find_map(|what| match what {
@@ -40,7 +40,8 @@ pub fn ending(heard: &Heard, told: &[Told]) -> AgentEnd {
         }
         (true, None) => match &heard.signal {
             Some(Signal::Already(reason)) => AgentEnd::Already { reason: reason.clone() },
-            _ => match told.iter().map(|told| &told.report.already).rfind(|reason| !reason.is_empty()) {
+            _ => match reports.iter().map(|report| &report.report.already).rfind(|reason| !reason.is_empty())
+            {
                 Some(reason) => AgentEnd::Already { reason: reason.clone() },
                 None => AgentEnd::Done,
             },
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
     use crate::plan::TaskId;
     use crate::signal::{Output, Reach, heard};
-    use crate::system::iterative::told_in_words;
+    use crate::system::iterative::report_in_words;
     use crate::time::Timestamp;
 
     /// An agent that prints this, and writes this below the heading of its entry.
@@ -70,8 +71,9 @@ mod tests {
         let heard = heard(output, &unit, Timestamp(0));
         let head = if wrote.starts_with("## ") { "" } else { "## T1 - Iteration 1\n" };
         let log = format!("{head}{wrote}\n");
-        let told: Vec<Told> = told_in_words(&unit, "progress.md", b"", log.as_bytes()).into_iter().collect();
-        ending(&heard, &told)
+        let reports: Vec<AgentReport> =
+            report_in_words(&unit, "progress.md", b"", log.as_bytes()).into_iter().collect();
+        ending(&heard, &reports)
     }
 
     fn failed(reason: &str, feedback: &str) -> AgentEnd {

@@ -22,6 +22,6 @@ pub mod state;
 pub mod takeover;
 
 pub use crate::system::kit::guardrails;
-pub use companions::{GUARDRAILS, PROGRESS, TICKED_LISTS, told_in_words};
+pub use companions::{GUARDRAILS, PROGRESS, TICKED_LISTS, report_in_words};
 pub use ending::ending;
 pub use row::Iterations;

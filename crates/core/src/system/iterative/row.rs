@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::companions::{GUARDRAILS, PROGRESS, TICKED_LISTS, told_in_words};
+use super::companions::{GUARDRAILS, PROGRESS, TICKED_LISTS, report_in_words};
 use super::plan::is_review;
 use super::prompt::Iteration;
 use super::{context, ending, guardrails, new, ops, plan, progress, state, takeover};
@@ -18,7 +18,7 @@ use crate::system::export::{Names, Source, Written};
 use crate::system::finding::join;
 use crate::system::kit::text;
 use crate::system::ops::Ops;
-use crate::system::state_files::{self, Companion, Picture, Place, Told};
+use crate::system::state_files::{self, AgentReport, Companion, Picture, Place};
 use crate::system::{
     Account, Addition, Archive, Asked, Begun, Claim, Detects, Disk, Ended, FileClaim, Files, FindsChecks,
     Folder, Form, Given, LastWord, Outdated, Pass, Policy, ReadPlan, Starter, Strength, System,
@@ -165,11 +165,11 @@ impl System for Iterations {
         both.into_iter().chain(lists.map(|boxes| boxes as &'static dyn Companion)).collect()
     }
 
-    fn told(&self, task: &TaskId, name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
+    fn report_in_copy(&self, task: &TaskId, name: &str, before: &[u8], after: &[u8]) -> Option<AgentReport> {
         if name != state::FILE {
-            return told_in_words(task, name, before, after);
+            return report_in_words(task, name, before, after);
         }
-        state_files::told_in_fields(task, before, after, &|shown, found| self.edits(shown, found))
+        state_files::report_in_fields(task, before, after, &|shown, found| self.edits(shown, found))
     }
 
     /// One that confirms gets the first prompt, and is not told that it confirms.
@@ -210,13 +210,13 @@ impl System for Iterations {
             let Some(Signal::Escalate(reason)) = &ended.heard.signal else { return None };
             return Some((AgentEnd::Blocked { reason: reason.clone() }, Vec::new()));
         }
-        let mut told = ended.told.to_vec();
+        let mut reports = ended.reports.to_vec();
         match ended.reported {
             Some(What::Failed { .. }) => return None,
-            Some(what) => told.push(Told::by_command(what.clone())),
+            Some(what) => reports.push(AgentReport::by_command(what.clone())),
             None => {}
         }
-        Some((ending(ended.heard, &told), ended.heard.notes.clone()))
+        Some((ending(ended.heard, &reports), ended.heard.notes.clone()))
     }
 
     fn ops(&self) -> Ops {

@@ -103,7 +103,7 @@ impl System for Native {
         Written { files: vec![(format!("{}.toml", fitted.name), text)], back: read.plan, wrong }
     }
 
-    fn untold(&self, _: Source<'_>) -> Vec<Note> {
+    fn not_exported(&self, _: Source<'_>) -> Vec<Note> {
         let text = "not written: a native plan has no state file, its runs are in the journal";
         vec![Note::of_run("state", text)]
     }

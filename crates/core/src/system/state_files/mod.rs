@@ -144,9 +144,9 @@ pub(super) fn entry(section: Section) -> Note {
     Note::Entry { task: section.task, text: section.text, for_next: false }
 }
 
-/// What an agent has told by writing into its copies.
+/// What an agent has reported by writing into its copies of the plan's files.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct AgentReport {
     /// The last word on its task's status, if there is one.
     pub what: Option<What>,
     pub report: Report,
@@ -156,35 +156,35 @@ pub struct Told {
     pub guardrails: Vec<String>,
 }
 
-impl Told {
-    /// What it told in other ways than by a file.
-    pub fn by_command(what: What) -> Told {
+impl AgentReport {
+    /// What it reported by a command instead.
+    pub fn by_command(what: What) -> AgentReport {
         let report = what.report().cloned().unwrap_or_default();
-        Told { what: Some(what), report, entries: Vec::new(), guardrails: Vec::new() }
+        AgentReport { what: Some(what), report, entries: Vec::new(), guardrails: Vec::new() }
     }
 }
 
 /// What changed in a copy of a state file about one task: `None` if nothing did.
-pub(super) fn told_in_fields(
+pub(super) fn report_in_fields(
     task: &TaskId,
     before: &[u8],
     after: &[u8],
     edits: &dyn Fn(&Value, &Value) -> Vec<Edit>,
-) -> Option<Told> {
+) -> Option<AgentReport> {
     let read = |bytes| parse(bytes).ok().map(|(value, _)| value);
     let (before, after) = (read(before)?, read(after)?);
     let own = edits(&before, &after).into_iter().filter(|edit| edit.task.as_ref() == Some(task));
-    let told: Vec<What> = own.map(|edit| edit.what).filter(|what| what.report().is_some()).collect();
+    let reports: Vec<What> = own.map(|edit| edit.what).filter(|what| what.report().is_some()).collect();
     let says = |what: &&What| !matches!(what, What::Report { .. });
-    let what = told.iter().rfind(says).or(told.last())?.clone();
+    let what = reports.iter().rfind(says).or(reports.last())?.clone();
     let mut report = what.report().cloned().unwrap_or_default();
-    // Advice beyond the first piece is told piece by piece.
-    for more in told.iter().filter(|other| **other != what).filter_map(What::report) {
+    // Each further piece of advice is a report of its own.
+    for more in reports.iter().filter(|other| **other != what).filter_map(What::report) {
         report.commits.extend(more.commits.iter().cloned());
         let advice = [report.feedback.as_str(), more.feedback.as_str()];
         report.feedback = advice.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
     }
-    Some(Told { what: Some(what), report, entries: Vec::new(), guardrails: Vec::new() })
+    Some(AgentReport { what: Some(what), report, entries: Vec::new(), guardrails: Vec::new() })
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
     if !exported.notes.is_empty() {
         ui::answer_line(ui::styled(BOLD, "\nwhat does not fit"));
     }
-    for line in told(&exported.notes) {
+    for line in note_lines(&exported.notes) {
         ui::answer_line(format!("  {line}"));
     }
     let plan = if to.files().plan_is_file { &paths[0] } else { &out };
@@ -100,7 +100,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
 }
 
 /// The notes in lines: what holds for several tasks is said once.
-fn told(notes: &[Note]) -> Vec<String> {
+fn note_lines(notes: &[Note]) -> Vec<String> {
     let mut lines: Vec<(&str, &str)> = Vec::new();
     let mut tasks: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for note in notes {

@@ -42,7 +42,7 @@ pub(crate) fn close(args: &CloseArgs) -> Outcome<Exit> {
     let (project, run) = (found.project.clone(), found.run.clone());
     let left = drive::left_running(&project, &run);
     if !left.is_empty() && !project.engine_lives(&run) {
-        let names: Vec<String> = left.iter().map(LeftJob::told).collect();
+        let names: Vec<String> = left.iter().map(LeftJob::describe).collect();
         let failure = Failure::new(format!(
             "the engine of the run {run} has ended but left these running: {}",
             names.join(", ")

@@ -116,7 +116,7 @@ fn wind_up(mut found: FoundRun, json: bool) -> Outcome<Exit> {
         ));
         return Err(failure.hint("piton status"));
     }
-    let names: Vec<String> = left.iter().map(LeftJob::told).collect();
+    let names: Vec<String> = left.iter().map(LeftJob::describe).collect();
     ui::say(format!("the engine of the run {run} has ended; stopping what it left: {}", names.join(", ")));
     end_jobs(&mut found, &left, json)?;
     command::go_on(&found, json)

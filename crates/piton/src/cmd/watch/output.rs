@@ -65,7 +65,7 @@ struct Listed {
 
 pub(crate) fn output(args: &OutputArgs) -> Outcome<Exit> {
     let FoundRun { project, journal, run } = find::run_of(&args.task, &args.which)?;
-    let Told { attempts, logs } = told(&journal, &run, &args.task)?;
+    let JobRecord { attempts, logs } = job_record(&journal, &run, &args.task)?;
     let mut jobs = list(&project.task_folder(&run, &args.task))?;
     jobs.extend(logs.into_iter().filter_map(|(fence, log)| where_it_landed(&project, &run, fence, &log)));
     jobs.sort_by(|a, b| (a.fence, started(a), &a.what).cmp(&(b.fence, started(b), &b.what)));
@@ -111,34 +111,34 @@ pub(crate) fn output(args: &OutputArgs) -> Outcome<Exit> {
 
 /// What the journal says of a task's jobs.
 #[derive(Default)]
-struct Told {
+struct JobRecord {
     /// At which start each attempt began: it may be taken up again under a later number.
     attempts: BTreeMap<u64, u32>,
     /// The checks that judged it, by the start: those that ran where it was to land lie in a folder of their own.
     logs: BTreeSet<(u64, String)>,
 }
 
-fn told(journal: &Journal, run: &RunId, task: &TaskId) -> Outcome<Told> {
-    let (mut told, mut after) = (Told::default(), 0);
+fn job_record(journal: &Journal, run: &RunId, task: &TaskId) -> Outcome<JobRecord> {
+    let (mut record, mut after) = (JobRecord::default(), 0);
     loop {
         let page = journal.events(run, after, Some(task), PAGE)?;
         for recorded in &page {
             after = recorded.seq;
             match &recorded.event {
                 Event::AttemptStarted { attempt, fence, .. } => {
-                    told.attempts.insert(*fence, *attempt);
+                    record.attempts.insert(*fence, *attempt);
                 }
                 Event::ChecksEnded { fence, results, .. } => {
-                    told.logs.extend(results.iter().map(|result| (*fence, result.log.clone())));
+                    record.logs.extend(results.iter().map(|result| (*fence, result.log.clone())));
                 }
                 Event::Failed { fence, pointers, .. } => {
-                    told.logs.extend(pointers.logs.iter().map(|log| (*fence, log.log.clone())));
+                    record.logs.extend(pointers.logs.iter().map(|log| (*fence, log.log.clone())));
                 }
                 _ => {}
             }
         }
         if page.len() < PAGE {
-            return Ok(told);
+            return Ok(record);
         }
     }
 }
@@ -191,7 +191,7 @@ impl Form {
             Form::Raw => ui::answer_raw(bytes),
             Form::Text => ui::answer(clean_text(bytes)),
             Form::Words(lines, stream, at) => {
-                lines.take(bytes).iter().for_each(|line| answer_told(&stream.hear(line, *at)));
+                lines.take(bytes).iter().for_each(|line| print_descriptions(&stream.hear(line, *at)));
             }
             Form::Json(lines, adapter, at) => {
                 lines.take(bytes).iter().for_each(|line| answer_happenings(*adapter, line, *at));
@@ -215,8 +215,8 @@ impl Form {
         match self {
             Form::Raw | Form::Text => {}
             Form::Words(lines, stream, at) => {
-                lines.last().iter().for_each(|line| answer_told(&stream.hear(line, *at)));
-                answer_told(&stream.close());
+                lines.last().iter().for_each(|line| print_descriptions(&stream.hear(line, *at)));
+                print_descriptions(&stream.close());
             }
             Form::Json(lines, adapter, at) => {
                 lines.last().iter().for_each(|line| answer_happenings(*adapter, line, *at));
@@ -225,8 +225,8 @@ impl Form {
     }
 }
 
-fn answer_told(told: &[Description]) {
-    told.iter().for_each(|line| ui::answer_line(ui::styled(ui::tone(line.tone), &line.text)));
+fn print_descriptions(lines: &[Description]) {
+    lines.iter().for_each(|line| ui::answer_line(ui::styled(ui::tone(line.tone), &line.text)));
 }
 
 /// What a line says; one that is not the client's is a happening of its own.

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::entry::{self, news, told};
+use super::entry::{self, news, read_report};
 use super::file::{FILE, ROOT, TaskWord};
 use crate::plan::TaskId;
 use crate::run::{Command, Report};
@@ -186,6 +186,6 @@ impl Listener {
                 return None;
             }
         }
-        Some(news(&told(pair.before), &told(pair.after)))
+        Some(news(&read_report(pair.before), &read_report(pair.after)))
     }
 }

@@ -10,7 +10,7 @@ use crate::run::{Report, Tests};
 pub(super) const AUTO: &str = "(auto-updated by orchestrator)";
 
 /// All that a report can hold.
-pub(super) fn told(entry: &Value) -> Report {
+pub(super) fn read_report(entry: &Value) -> Report {
     let created = texts(&entry["files_created"]);
     let mut files = created.clone();
     add(&mut files, texts(&entry["files_modified"]));

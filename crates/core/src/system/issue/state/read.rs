@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::entry::{self, told};
+use super::entry::{self, read_report};
 use super::file::{ROOT, TaskWord};
 use crate::diagnostic::Diagnostic;
 use crate::plan::TaskId;
@@ -199,7 +199,7 @@ fn task(reader: &mut Reader, node: &Node, id: &TaskId) -> Option<ForeignTask> {
         word: word.to_owned(),
         started_at: reader.time(fields, "started_at"),
         completed_at: reader.time(fields, "completed_at"),
-        report: told(&value),
+        report: read_report(&value),
         at: node.at.clone(),
     };
     if let (Some(started), Some(completed)) = (task.started_at, task.completed_at)

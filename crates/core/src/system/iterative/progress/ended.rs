@@ -100,8 +100,8 @@ impl Ended<'_> {
         Some((facts.head.kind, format!("{}\n{MADE})*", facts.write())))
     }
 
-    /// The news are of the kind that an entry for the iteration itself tells as well.
-    pub(super) fn is_told_by_fallback(&self) -> bool {
+    /// An entry for the iteration itself has this news, too.
+    pub(super) fn is_in_iteration_entry(&self) -> bool {
         self.is_iteration() && self.failure.is_some_and(|failure| failure.step.is_none())
     }
 

@@ -78,15 +78,15 @@ pub fn reconcile(found: Option<&str>, state: &State, chronicle: &Chronicle) -> R
     }
     let new = there.iter().zip(&compared.there).filter(|(_, stand)| **stand == There::New);
     let whole = known.iter().zip(&compared.known).filter(|(_, stand)| **stand != Stand::Surpassed);
-    let mut told = LoggedWork::default();
+    let mut logged = LoggedWork::default();
     for (known, _) in whole.filter(|(known, _)| !known.is_older) {
-        told.hear(&known.parsed, Some(known.at), chronicle);
+        logged.hear(&known.parsed, Some(known.at), chronicle);
         if let Some(unit) = &known.warns_of {
-            told.streaks.entry(unit.clone()).or_default().warned();
+            logged.streaks.entry(unit.clone()).or_default().warned();
         }
     }
-    new.for_each(|(read, _)| told.hear(&read.parsed, None, chronicle));
-    settled.heard.extend(untold(state, chronicle, told));
+    new.for_each(|(read, _)| logged.hear(&read.parsed, None, chronicle));
+    settled.heard.extend(missing_entries(state, chronicle, logged));
     settled.append = if is_blank(text) {
         Some(format!("# Progress Log\n\n{}", joined(&missing, "")).trim_end().to_owned() + "\n")
     } else {
@@ -331,9 +331,9 @@ impl LoggedWork {
 
     /// There is an entry of this iteration.
     fn tells(&self, unit: &TaskId, number: u32) -> bool {
-        let by_agent = |own: &(TaskId, Option<u32>)| own.0 == *unit && own.1.is_none_or(|own| own == number);
-        let made = |made: &(Kind, TaskId, u32, String)| {
-            made.0 == Kind::Iteration && made.1 == *unit && made.2 == number
+        let by_agent = |(of, own): &(TaskId, Option<u32>)| of == unit && own.is_none_or(|own| own == number);
+        let made = |(kind, of, made, _): &(Kind, TaskId, u32, String)| {
+            *kind == Kind::Iteration && of == unit && *made == number
         };
         self.own.keys().any(by_agent) || self.made.iter().any(made)
     }
@@ -351,8 +351,8 @@ impl LoggedWork {
     }
 }
 
-/// What Piton has to tell, oldest first.
-fn untold(state: &State, chronicle: &Chronicle, mut told: LoggedWork) -> Vec<Section> {
+/// The entries that Piton has to add, oldest first.
+fn missing_entries(state: &State, chronicle: &Chronicle, mut logged: LoggedWork) -> Vec<Section> {
     use Status::{Abandoned, Blocked, Failed, InProgress, Pending};
     // Of what came at one time, the iteration comes first, then who looked once more, then what was found, then what
     // that comes to.
@@ -361,19 +361,19 @@ fn untold(state: &State, chronicle: &Chronicle, mut told: LoggedWork) -> Vec<Sec
         let Some(story) = chronicle.task(&task.id) else { continue };
         let whole = state.run().is_some_and(|run| is_review(run, task));
         let ends = ended(&task.id, story, whole);
-        for pass in story.passes.iter().filter(|pass| !told.knows(&task.id, pass)) {
+        for pass in story.passes.iter().filter(|pass| !logged.knows(&task.id, pass)) {
             let Some((at, text)) = pass.ended.zip(looked_again(&task.id, pass)) else { continue };
             // An iteration of which nobody tells gets its entry when it is over, and who looked at it follows.
             let own = ends.iter().find(|ended| ended.number == pass.attempt);
             let at = match own.map(|own| own.at) {
-                _ if told.tells(&task.id, pass.attempt) => at,
+                _ if logged.tells(&task.id, pass.attempt) => at,
                 Some(ended) => ended.max(at),
                 None => continue,
             };
             news.push(((at, 1), Section { task: Some(task.id.clone()), text }));
         }
         let goes_on = matches!(task.decided, Pending | InProgress | Failed | Abandoned | Blocked) && !whole;
-        let streak = told.streaks.get(&task.id).filter(|_| goes_on);
+        let streak = logged.streaks.get(&task.id).filter(|_| goes_on);
         if let Some((text, last)) = streak.and_then(|streak| streak.news(&task.id, &ends)).zip(ends.last()) {
             news.push(((last.at, 3), Section { task: Some(task.id.clone()), text }));
         }
@@ -382,17 +382,18 @@ fn untold(state: &State, chronicle: &Chronicle, mut told: LoggedWork) -> Vec<Sec
             if whole {
                 // An agent that fixes findings may log it; only the next review counts.
                 let found = ended.news("").or_else(|| ended.passed());
-                let found = found.filter(|(kind, _)| !told.has_made(*kind, &ended));
+                let found = found.filter(|(kind, _)| !logged.has_made(*kind, &ended));
                 news.extend(found.map(|(_, text)| section(text)));
                 continue;
             }
-            let made = told.has_made(Kind::Iteration, &ended);
-            let own = if ended.is_iteration() && !made { told.take(&ended) } else { None };
+            let made = logged.has_made(Kind::Iteration, &ended);
+            let own = if ended.is_iteration() && !made { logged.take(&ended) } else { None };
             if ended.is_iteration() && !made && own.is_none() {
                 let text = ended.fallback();
                 news.push(((ended.at, 0), Section { task: Some(ended.unit.clone()), text }));
             }
-            if ended.is_told_by_fallback() && own.as_ref().is_none_or(|own| own.blocked && ended.is_blocker())
+            if ended.is_in_iteration_entry()
+                && own.as_ref().is_none_or(|own| own.blocked && ended.is_blocker())
             {
                 continue;
             }
@@ -401,7 +402,7 @@ fn untold(state: &State, chronicle: &Chronicle, mut told: LoggedWork) -> Vec<Sec
                 Some(own) => ended.news(&own.remaining),
                 None => ended.news(""),
             };
-            if let Some((_, text)) = news_of.filter(|(kind, _)| !told.has_made(*kind, &ended)) {
+            if let Some((_, text)) = news_of.filter(|(kind, _)| !logged.has_made(*kind, &ended)) {
                 news.push(section(text));
             }
         }

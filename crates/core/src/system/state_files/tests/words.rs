@@ -4,7 +4,7 @@ use super::super::*;
 use crate::chronicle::bench::Bench;
 use crate::plan::TaskId;
 use crate::run::{Command, Report};
-use crate::system::iterative::{GUARDRAILS, PROGRESS, told_in_words};
+use crate::system::iterative::{GUARDRAILS, PROGRESS, report_in_words};
 
 const LOG: &str = "# Progress Log\n\n## L0-001 - Iteration 1 - 2026-01-14\n**Did:** a\n**Remaining:** b\n";
 
@@ -52,7 +52,7 @@ fn lessons_go_into_the_journal_and_back() {
 fn what_an_agent_writes_into_its_copies_is_told() {
     let unit = TaskId::new("L0-001").expect("a valid id");
     let log = |more: &str| {
-        told_in_words(&unit, "progress.md", LOG.as_bytes(), format!("{LOG}\n{more}\n").as_bytes())
+        report_in_words(&unit, "progress.md", LOG.as_bytes(), format!("{LOG}\n{more}\n").as_bytes())
     };
     let told = log("## L0-001 - Iteration 2\n**Did:** c\n**Remaining:** d").expect("an entry");
     assert_eq!((told.report.note.as_str(), told.report.feedback.as_str()), ("c", "d"));
@@ -72,9 +72,9 @@ fn what_an_agent_writes_into_its_copies_is_told() {
     let told = log("## L0-001 - Iteration 2\n**Signal:** L0-001_DONE\n\n## L0-002 - Iteration 1\n**Did:** y");
     assert!(matches!(told.expect("entries").what, Some(What::ReportDone { .. })));
     let told =
-        told_in_words(&unit, "guardrails.md", b"# Guardrails\n", b"# Guardrails\n\n## A\n- **Do**: x\n");
+        report_in_words(&unit, "guardrails.md", b"# Guardrails\n", b"# Guardrails\n\n## A\n- **Do**: x\n");
     assert_eq!(told.expect("a lesson").guardrails, ["## A\n- **Do**: x"]);
-    assert!(told_in_words(&unit, "tasks.md", b"", b"## A\n").is_none());
+    assert!(report_in_words(&unit, "tasks.md", b"", b"## A\n").is_none());
 }
 
 #[test]

@@ -148,7 +148,7 @@ impl Tool {
                 let said: Vec<&str> =
                     said.iter().map(|text| text.trim_end()).filter(|text| !text.is_empty()).collect();
                 // Other codes than these say how a run stands, which is an answer.
-                (told(&said.join("\n\n")), matches!(output.status.code(), None | Some(1 | 2)))
+                (as_answer(&said.join("\n\n")), matches!(output.status.code(), None | Some(1 | 2)))
             }
             Err(error) => (format!("error: the command cannot be started: {error}"), true),
         }
@@ -257,7 +257,7 @@ fn values(arg: &Arg, given: Option<&Value>) -> Result<Vec<String>, String> {
 }
 
 /// An answer as clients understand it: prose or an object. Some take any other JSON for a mistake.
-fn told(text: &str) -> String {
+fn as_answer(text: &str) -> String {
     if text.is_empty() {
         return "done".to_owned();
     }
