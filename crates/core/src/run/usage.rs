@@ -160,7 +160,7 @@ pub(super) fn book(bills: &mut BTreeMap<String, Bill>, used: Option<&ByModel>, e
 }
 
 /// Whether a job of this name is the work on a task. Journals of earlier versions do not name it.
-pub(super) fn is_of_a_worker(job: &str) -> bool {
+pub(crate) fn is_of_a_worker(job: &str) -> bool {
     job.is_empty() || job.contains(".agent")
 }
 

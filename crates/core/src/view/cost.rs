@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::usage::{of_bill, short};
 use crate::plan::{RunId, TaskId};
-use crate::run::{Bill, ByModel, Event, Note, Recorded, Usage};
+use crate::run::{Bill, ByModel, Event, Note, Recorded, Usage, is_of_a_worker};
 use crate::time::Span;
 
 /// What costs are sorted by.
@@ -63,7 +63,7 @@ impl Costs {
             Event::Noted { note: Note::Spent { task, fence, agent, used, estimate, took, job }, .. } => {
                 let key = (run.clone(), task.clone(), *fence);
                 let attempt = self.attempts.get(&key).copied().unwrap_or(0);
-                if took.is_zero() && (job.is_empty() || job.contains(".agent")) {
+                if took.is_zero() && is_of_a_worker(job) {
                     self.booked.insert(key, self.tries.len());
                 }
                 let (used, estimate) = (used.clone(), estimate.clone());

@@ -94,7 +94,7 @@ fn a_fresh_agent_that_finds_something_to_do_makes_it_ordinary_work() {
     assert!(bench.refuse(&nothing_to_land(&bench)).reason.contains("must change something"));
 }
 
-/// A word of the try before is nobody's word now.
+/// What the previous try said does not count for this one.
 #[test]
 fn the_word_counts_for_its_own_try() {
     let mut bench = after(spec("a", &[]), already());
@@ -106,7 +106,7 @@ fn the_word_counts_for_its_own_try() {
     assert_eq!((bench.task("a").decided, bench.task("a").spent), (Status::Failed, 2));
 }
 
-/// The agent that was to confirm it came to nothing, and somebody calls the task done without showing anything.
+/// The agent that was to confirm it failed, and a person reports the task as done without evidence.
 #[test]
 fn the_word_proves_nothing_for_somebody_else() {
     let mut bench = after(TaskSpec { checks: Vec::new(), ..spec("a", &[]) }, already());
@@ -119,5 +119,5 @@ fn the_word_proves_nothing_for_somebody_else() {
     let claim = Claim::Done { tree: None, results: Vec::new(), evidence: Evidence::default() };
     let (task, by) = (id("a"), "ann".to_owned());
     let refused = bench.refuse(&Command::Report { task, by, fence: None, claim, report: Box::default() });
-    assert!(refused.reason.contains("nothing shows that work on a was done"), "{refused}");
+    assert!(refused.reason.contains("there is no evidence that a was done"), "{refused}");
 }

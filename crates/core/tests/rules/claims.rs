@@ -30,7 +30,7 @@ fn a_commit_counts_for_one_task() {
     bench.accept(&done("a", "ann", commits(&[5])));
     assert_eq!(bench.task("a").counts, [oid(5)]);
     let refused = bench.refuse(&done("b", "ann", commits(&[5])));
-    assert!(refused.reason.contains("belongs to a"), "{refused}");
+    assert!(refused.reason.contains("already counts for a"), "{refused}");
     assert!(refused.hint.is_some_and(|hint| hint.contains("piton report b done --no-change --reason TEXT")));
     assert_eq!((bench.task("b").decided, bench.task("b").attempt), (Status::Pending, 0));
     // One of its own does, and so does one that is named.

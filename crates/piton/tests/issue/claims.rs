@@ -86,7 +86,7 @@ fn work_that_is_not_on_the_branch_proves_nothing() {
     assert_eq!(told["notes"], "(auto-updated by orchestrator)");
     assert!(journal(&sandbox).contains("### Files Modified\n- `spend.sh`\n"), "{}", journal(&sandbox));
     // The same commit is not the work of another task.
-    let _ = sandbox.run("report 1.2 done").exits(1).says("belongs to 1.1");
+    let _ = sandbox.run("report 1.2 done").exits(1).says("already counts for 1.1");
     sandbox.write("tests/mistakes.sh", "true\n");
     sandbox.commit("By hand");
     let _ = sandbox.run("report 1.2 done").exits(0);

@@ -333,7 +333,7 @@ fn the_ledger_of_an_issue_works_without_git() {
     let _ = sandbox.run("report 1.1 done").exits(1);
     fs::remove_file(sandbox.project().join("tests/red.sh")).expect("our own file");
     let _ = sandbox.run("start 1.1").exits(0);
-    let _ = sandbox.run("report 1.1 done").exits(1).says("no file that it names has changed");
+    let _ = sandbox.run("report 1.1 done").exits(1).says("no file that 1.1 names has changed");
     sandbox.write("spend.sh", BY_MONTH);
     let _ = sandbox.run("report 1.1 done --note Here --file spend.sh").exits(0);
     assert_eq!(ticked(&sandbox), ["0", "1.1"]);

@@ -24,8 +24,8 @@ fn one_commit_is_the_work_of_one_task() {
     let _ = sandbox.run("report T1 done").exits(0).says("completed, its checks passed");
     let commit = sandbox.git(["rev-parse", "HEAD"]);
     for id in ["T2", "T3"] {
-        let refused = sandbox.run(&format!("report {id} done")).exits(1).says("nothing shows that work on");
-        let _ = refused.says("belongs to T1").says("done --no-change --reason").lacks("running");
+        let refused = sandbox.run(&format!("report {id} done")).exits(1).says("there is no evidence that");
+        let _ = refused.says("already counts for T1").says("done --no-change --reason").lacks("running");
         assert_eq!((status(&sandbox, id).as_str(), spent(&sandbox, id)), ("pending", 0.into()));
     }
     // Unless it is named, or nothing had to change.
@@ -38,7 +38,8 @@ fn one_commit_is_the_work_of_one_task() {
     let _ = sandbox.run("doctor").exits(0);
 }
 
-/// Agents say *already*, whoever keeps the ledger says *no change*: outside of an attempt either is reported, not proven.
+/// Agents say *already*, and people who keep the ledger say *no change*. Outside of an attempt either is reported, not
+/// proven.
 #[test]
 fn already_is_the_same_word_as_no_change() {
     let sandbox = shared();
@@ -62,7 +63,7 @@ fn a_commit_counts_from_the_start_of_its_task() {
     sandbox.write("b.txt", "x");
     sandbox.commit("By hand");
     let _ = sandbox.run("report T1 done").exits(0);
-    // What was there before is still the work of whoever did not say that they begin.
+    // Without `piton start`, what was there before still counts as work.
     let _ = sandbox.run("report T2 done").exits(0);
     let _ = sandbox.run("report T3 done").exits(1);
 }
@@ -88,7 +89,7 @@ fn work_that_is_not_committed_makes_a_claim_wait_and_says_how_to_commit_it() {
     let _ = sandbox.run("report T1 done").exits(0).says("completed, its checks passed");
 }
 
-/// Whoever claimed it has done their part: the next command sees the commit, and so does an engine that begins.
+/// After the report a commit is enough: the next command sees it, and so does an engine that starts.
 #[test]
 fn a_claim_that_waits_is_judged_once_its_work_is_committed() {
     for command in ["next", "start T2", "run plan.toml --task T3"] {
@@ -103,9 +104,9 @@ fn a_claim_that_waits_is_judged_once_its_work_is_committed() {
         sandbox.commit("By hand");
         let judged = sandbox.run(command).exits(0).says("what ada reported done is committed: T1 is checked");
         assert_eq!(status(&sandbox, "T1"), "completed", "{judged}");
-        let _ = sandbox.run("report T2 done").exits(1).says("nothing shows that work on T2 was done");
+        let _ = sandbox.run("report T2 done").exits(1).says("there is no evidence that T2 was done");
     }
-    // Whoever resets it is not answered that it is done.
+    // `piton reset` does not answer that it is done.
     let sandbox = shared();
     sandbox.write("a.txt", "x");
     let _ = sandbox.run("report T1 done").exits(1);
@@ -131,8 +132,7 @@ fn without_git_files_that_differ_from_the_start_are_the_work() {
     sandbox.write("plan.toml", &sandbox.plan_text("", &tasks));
     sandbox.write("a.txt", "before");
     let _ = sandbox.run("next --plan plan.toml").exits(0);
-    let _ =
-        sandbox.run("report T1 done --file a.txt").exits(1).says("nothing shows that work on T1 was done");
+    let _ = sandbox.run("report T1 done --file a.txt").exits(1).says("there is no evidence that T1 was done");
     let _ = sandbox.run("start T1").exits(0);
     let _ = sandbox.run("report T1 done --file a.txt").exits(1);
     sandbox.write("a.txt", "after");

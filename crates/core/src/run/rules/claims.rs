@@ -151,8 +151,7 @@ impl Rules<'_> {
         Ok(Event::Completed { task: task.id.clone(), fence: task.fence, proof, counts, saw })
     }
 
-    /// What speaks for a claim. Where its checks have failed, it has to be somebody's work at least, so that an attempt
-    /// is spent by whoever made one.
+    /// The evidence for a claim. If its checks failed, the task must have been started: only then is an attempt spent.
     fn ground(
         &self,
         task: &Task,
@@ -219,20 +218,23 @@ impl Rules<'_> {
         let why = match (counted, &self.run.target) {
             _ if failed.is_some() => format!("it was never started, and {}", failed.unwrap_or_default()),
             (Some((commit, other)), _) => {
-                format!("commit {} belongs to {other}, and there is no other commit {since}", commit.short())
+                format!(
+                    "commit {} already counts for {other}, and there is no other commit {since}",
+                    commit.short()
+                )
             }
             _ if self.run.settings.no_commits && begun => {
-                "no file that it names has changed since it began".to_owned()
+                format!("no file that {id} names has changed since it began")
             }
             _ if self.run.settings.no_commits => "it was never started".to_owned(),
             (None, Some(branch)) if shared => {
-                format!("its work is not on `{branch}`: commit it there first")
+                format!("its work is not on `{branch}`; commit it there first")
             }
             (None, Some(_)) => format!("nothing was committed {since}"),
-            (None, None) => "no file that it names has changed since it was started".to_owned(),
+            (None, None) => format!("no file that {id} names has changed since it began"),
         };
         Refusal::hinted(
-            format!("nothing shows that work on {id} was done: {why}"),
+            format!("there is no evidence that {id} was done: {why}"),
             format!(
                 "piton report {id} done --commit HASH   names its commit; or, if nothing had to change: \
                  piton report {id} done --no-change --reason TEXT"
