@@ -69,6 +69,19 @@ pub fn export(source: Source<'_>, to: &dyn System, config: &Config, place: &Plac
     Exported { files, notes }
 }
 
+/// Give each task a new id, by its place in the plan, also where other tasks wait for it.
+pub(in crate::system) fn renumber(plan: &mut Plan, id: impl Fn(usize) -> TaskId) {
+    let ids: BTreeMap<TaskId, TaskId> =
+        plan.tasks.iter().enumerate().map(|(nth, task)| (task.id.clone(), id(nth))).collect();
+    for task in &mut plan.tasks {
+        for old in [&mut task.id].into_iter().chain(&mut task.depends_on) {
+            if let Some(new) = ids.get(old) {
+                old.clone_from(new);
+            }
+        }
+    }
+}
+
 /// The files of a plan, what its room's own reader makes of them, and what that cannot use.
 #[derive(Clone, Debug)]
 pub struct Written {

@@ -92,6 +92,20 @@ fn told(exported: &Exported) -> String {
     exported.notes.iter().map(line).collect()
 }
 
+#[test]
+fn renumbered_tasks_wait_for_the_same_tasks_and_for_what_is_not_written() {
+    let mut plan = shop();
+    let gate = TaskId::new("gate-1").expect("an id");
+    plan.tasks[2].depends_on.push(gate.clone());
+    plan.tasks.swap(0, 1);
+    renumber(&mut plan, |nth| TaskId::new(&format!("N{nth}")).expect("an id"));
+    let ids: Vec<&str> = plan.tasks.iter().map(|task| task.id.as_str()).collect();
+    assert_eq!(ids, ["N0", "N1", "N2"]);
+    let id = |name: &str| TaskId::new(name).expect("an id");
+    assert_eq!(plan.tasks[0].depends_on, [id("N1")]);
+    assert_eq!(plan.tasks[2].depends_on, [id("N0"), id("N1"), gate]);
+}
+
 /// The plan in a folder of files.
 fn folder(exported: &Exported) -> crate::system::Reading {
     let files = exported.files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));

@@ -7,6 +7,7 @@ use crate::plan::{About, AboutTask, Plan, RepoPath, TaskId, TaskSpec};
 use crate::run::Refusal;
 use crate::system::Folder;
 use crate::system::addition::{Addition, refused};
+use crate::system::export::renumber;
 use crate::system::kit::checklist;
 use crate::system::kit::problems::Problems;
 use crate::system::kit::text;
@@ -20,17 +21,9 @@ pub fn fit(plan: &Plan) -> Plan {
     if fitted.tasks.iter().all(|task| super::line::is_id(task.id.as_str())) {
         return fitted;
     }
-    let number =
-        |nth: usize| TaskId::new(&format!("T{:03}", nth + 1)).expect("a letter and digits are an id");
-    let place = |id: &TaskId| plan.tasks.iter().position(|task| task.id == *id);
-    for (nth, task) in fitted.tasks.iter_mut().enumerate() {
-        task.id = number(nth);
-        for need in &mut task.depends_on {
-            if let Some(nth) = place(need) {
-                *need = number(nth);
-            }
-        }
-    }
+    renumber(&mut fitted, |nth| {
+        TaskId::new(&format!("T{:03}", nth + 1)).expect("a letter and digits are an id")
+    });
     fitted
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::LISTS;
 use crate::plan::{Plan, RepoPath, TaskId};
+use crate::system::export::renumber;
 
 /// The same plan with ids that such a list can have: those that a reader takes for numbers stay, others are counted.
 pub fn fit(plan: &Plan) -> Plan {
@@ -12,16 +13,7 @@ pub fn fit(plan: &Plan) -> Plan {
     if plan.tasks.iter().all(|task| is_number(&task.id)) {
         return fitted;
     }
-    let number = |nth: usize| TaskId::new(&(nth + 1).to_string()).expect("a number is an id");
-    let place = |id: &TaskId| plan.tasks.iter().position(|task| task.id == *id);
-    for (nth, task) in fitted.tasks.iter_mut().enumerate() {
-        task.id = number(nth);
-        for need in &mut task.depends_on {
-            if let Some(nth) = place(need) {
-                *need = number(nth);
-            }
-        }
-    }
+    renumber(&mut fitted, |nth| TaskId::new(&(nth + 1).to_string()).expect("a number is an id"));
     fitted
 }
 

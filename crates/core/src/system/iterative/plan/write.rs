@@ -6,6 +6,7 @@ use super::add::is_id;
 use super::{BRIEFS, LISTS, REVIEW};
 use crate::plan::{Iterative, Mode, Plan, RepoPath, TaskId, TaskSpec};
 use crate::system::config::DEFAULT_AGENT;
+use crate::system::export::renumber;
 use crate::system::iterative::context::{self, Facts};
 
 /// The same plan with ids that such a list can have; others are counted. The reader adds the review again.
@@ -19,16 +20,9 @@ pub fn fit(plan: &Plan) -> Plan {
     if fitted.tasks.iter().all(|task| is_id(&task.id)) {
         return fitted;
     }
-    let number = |nth: usize| TaskId::new(&format!("T{}", nth + 1)).expect("a letter and digits are an id");
-    let place = |id: &TaskId| plan.tasks.iter().position(|task| task.id == *id);
-    for (nth, task) in fitted.tasks.iter_mut().enumerate() {
-        task.id = number(nth);
-        for need in &mut task.depends_on {
-            if let Some(nth) = place(need) {
-                *need = number(nth);
-            }
-        }
-    }
+    renumber(&mut fitted, |nth| {
+        TaskId::new(&format!("T{}", nth + 1)).expect("a letter and digits are an id")
+    });
     fitted
 }
 
