@@ -10,14 +10,14 @@ use anyhow::{Context, Result, bail};
 
 use super::part::Part;
 
-/// Pairs of kills, one in a run and one in its recovery, if nobody says how many. `--double all` is all of them, the
+/// Pairs of kills, one in a run and one in its recovery, by default. `--double all` is all of them, the
 /// square of what is long already: months on two cores.
 const PAIRS: &str = "300";
 
 pub(crate) fn crash(root: &Path, mut words: impl Iterator<Item = String>) -> Result<()> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut command = Command::new(cargo);
-    // Not nextest: it ends what takes long, and nothing of this is short.
+    // Not nextest: it ends tests that take long, and all of these do.
     command.current_dir(root).args(["test", "--package", "piton", "--test", "crash", "--"]);
     command
         .env("PITON_CRASH_SYSCALLS", "all")

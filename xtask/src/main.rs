@@ -82,7 +82,7 @@ fn simulate(mut words: impl Iterator<Item = String>) -> Result<()> {
         let live = |thread: usize| {
             let (mut seen, mut wrong) = (Coverage::default(), Vec::new());
             for seed in (from..from + seeds).skip(thread).step_by(threads) {
-                // A violation is told without its trace: the command that repeats it shows that.
+                // A violation is printed without its trace: the command that repeats it shows the trace.
                 match sim::simulate(seed, Options { trace: false, ..options }) {
                     Ok(outcome) => seen.merge(&outcome.coverage),
                     Err(violation) => wrong.push(violation),

@@ -2,7 +2,7 @@
 //!
 //! A test that has never failed proves little. The catalogue, `sabotage.toml`, names for every rule the line that
 //! makes it hold, what that line is when the rule is gone, and the tests that then fail. It works in a checkout and
-//! a build folder of its own, so that it is in nobody's way.
+//! a build folder of its own, so that it disturbs no other build.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -67,7 +67,7 @@ pub(crate) fn sabotage(root: &Path, mut words: impl Iterator<Item = String>) -> 
     let is_wanted = |one: &&Sabotage| wanted.is_empty() || wanted.iter().any(|word| one.contains(word));
     let mut chosen: Vec<&Sabotage> = all.iter().filter(is_wanted).collect();
     ensure!(!chosen.is_empty(), "no rule and no file contains any of {wanted:?}");
-    // Those of one crate follow each other, so that the crates below it are not built anew for each.
+    // Those of one crate follow each other, so that the crates below it are not built again for each.
     chosen.sort_by_key(|one| (&one.file, &one.package, &one.binary));
     let chosen: Vec<&Sabotage> = chosen.into_iter().skip(part.nth - 1).step_by(part.of).collect();
     if lists {
@@ -293,8 +293,8 @@ impl Bench {
         } else {
             command.args(["--test", &one.binary]);
         }
-        // The sabotage may leave something unused, and a snapshot that differs is a failure, not a new truth. Nobody looks
-        // at a backtrace here.
+        // The sabotage may leave something unused, and a snapshot that differs is a failure, not a new truth. A backtrace
+        // is not needed here.
         command.env("INSTA_UPDATE", "no").env("CARGO_PROFILE_DEV_DEBUG", "0").envs(&one.env);
         command
     }

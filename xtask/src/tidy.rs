@@ -91,7 +91,7 @@ struct Client {
     name: String,
 }
 
-/// The clients whose rows are in the texts of their folder. Any program is none of them.
+/// The clients whose rows are in the texts of their folder. `command` is not one of them.
 fn clients<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<Client> {
     let read = |text: &str| {
         let (_, row) = text.split_once("impl Client for ")?;

@@ -300,7 +300,7 @@ fn who_works_on_a_part_leaves_it_to_the_next() {
     assert!(shop.settled().commit.is_some());
 }
 
-/// Whoever asks for the files does not wait for the next look at the journal.
+/// A caller that asks for the files does not wait for the next look at the journal.
 #[test]
 fn files_that_are_asked_for_show_what_is_in_the_journal_by_then() {
     let shop = Shop::new(None);
@@ -324,11 +324,11 @@ fn files_that_are_asked_for_show_what_is_in_the_journal_by_then() {
         assert_eq!(shown(), journal.load(&Shop::run_id()).unwrap().seq());
     }
     keeping.end();
-    // Nobody answers any more, and nobody waits.
+    // The thread has ended, and the caller does not wait for it.
     settle();
 }
 
-/// Somebody removed the lock that keeps others away, and another engine has begun.
+/// A person removed the lock, and another engine has begun.
 struct Overtaken {
     root: Utf8PathBuf,
     other: bool,

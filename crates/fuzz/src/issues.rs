@@ -1,4 +1,4 @@
-//! Files of the issue system: its state file read from anybody and compared with what it was, and its journal brought
+//! Files of the issue system: its state file, written by any program, compared with what it was, and its journal brought
 //! together with a run.
 
 use std::sync::LazyLock;

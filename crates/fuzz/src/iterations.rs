@@ -152,7 +152,7 @@ pub(crate) fn log(bytes: &[u8]) {
     context::check(&text);
 }
 
-/// The same for lessons, which agents are told as somebody's words.
+/// The same for lessons, which prompts quote.
 pub(crate) fn lessons(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (mut state, mut events) = RUN.clone();

@@ -223,7 +223,7 @@ pub(crate) fn heard(bytes: &[u8]) {
     if !found.is_object() || shown == found {
         return;
     }
-    // Whatever was heard, a change of what is derived beside it is not.
+    // Whatever is applied, a change of a derived field beside it is not.
     let mut counted = found.clone();
     counted["current_iteration"] = serde_json::json!(-3);
     counted["updated"] = serde_json::json!("now");

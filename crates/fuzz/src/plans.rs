@@ -147,7 +147,7 @@ fn write(plan: &Plan) -> String {
         .groups
         .iter()
         .map(|group| table([("id", text(group.id.as_str())), ("title", text(&group.title))]));
-    // A plan without groups has one that is called so; told, it is the same.
+    // A plan without groups has one group all the same. Written out, the plan stays the same.
     let tasks = plan.tasks.iter().map(|task| {
         let mut said = table([
             ("id", text(task.id.as_str())),

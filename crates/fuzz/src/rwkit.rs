@@ -1,4 +1,4 @@
-//! State files of the rw-kit system: read from anybody, whatever the version, and compared with what they were.
+//! State files of the rw-kit system: written by any program in any version, and compared with what they were.
 
 use piton_core::diagnostic::place;
 use piton_core::system::rwkit::state::{What, commands, edits, read};
@@ -100,7 +100,7 @@ pub(crate) fn heard(bytes: &[u8]) {
     if !found.is_object() {
         return;
     }
-    // Whatever was heard, a change of what is derived beside it is not.
+    // Whatever is applied, a change of a derived field beside it is not.
     let mut counted = found.clone();
     counted["progress"] = serde_json::json!({"pending": -3});
     let carried = |what: &What| matches!(what, What::Carried { .. });

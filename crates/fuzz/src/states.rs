@@ -1,4 +1,4 @@
-//! State files of the execute system: read from anybody, and compared with what they were.
+//! State files of the execute system: written by any program, and compared with what they were.
 
 use piton_core::chronicle::lay_over;
 use piton_core::diagnostic::place;

@@ -67,7 +67,7 @@ pub(crate) fn templates(bytes: &[u8]) {
         failure: Some(&failure),
         ..Brief::default()
     };
-    // It may fail for values that nobody has tried, and says where.
+    // It may fail for untested values, and says where.
     let told = [
         prompt(&prompts, &spec, brief),
         of_review(&prompts, "reviewer", "{{ ask }}"),

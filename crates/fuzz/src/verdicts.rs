@@ -51,12 +51,12 @@ pub(crate) fn review(bytes: &[u8]) {
     if same(|| verdict(&text, ASK)) == Verdict::Pass {
         assert!(text.lines().any(passes), "nobody said that it is fine");
     }
-    // Whoever speaks of gaps passes nothing, but for what is minor.
+    // A failed review passes only if it lists findings, and all of them are minor.
     let failed = format!("REVIEW_FAIL\n{text}");
     if verdict(&failed, ASK) == Verdict::Pass {
         assert!(findings(&failed, ASK).is_some_and(|found| !found.is_empty()), "there are gaps");
     }
-    // What was said of another task is nothing about this one.
+    // A verdict about another task is not one about this task.
     if found.is_none() {
         assert!(findings(&format!("T2_VERIFIED\n{text}"), ASK).is_none());
     }

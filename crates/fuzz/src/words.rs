@@ -87,7 +87,7 @@ pub(crate) fn signal(bytes: &[u8]) {
     let read = |text: &str| heard(Output { text, ..Output::default() }, &id, now).signal;
     let Some(signal) = same(|| read(&text)) else { return };
     assert!(text.to_lowercase().contains("signal"));
-    // Written down again it says the same.
+    // Written out again it means the same.
     let written = match &signal {
         Signal::Done => "DONE".to_owned(),
         Signal::Already(reason) => format!("ALREADY:{reason}"),
@@ -113,7 +113,7 @@ pub(crate) fn signal(bytes: &[u8]) {
     }
 }
 
-/// What an agent that works on a unit says. Who prints the prompt, quotes or shows code has said nothing.
+/// What an agent that works on a unit says. The prompt, a quote or code is not a signal.
 pub(crate) fn unit_signal(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let id = TaskId::new("T1").expect("a letter and a digit");

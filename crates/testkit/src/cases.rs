@@ -9,7 +9,7 @@ use std::time::Instant;
 
 /// Two cores are kept busy by three, since each waits for its processes now and then.
 const AT_ONCE: usize = 3;
-/// How many cases are done between two words to whoever waits for very many.
+/// How many cases run between two lines of progress.
 const WORD: usize = 100;
 
 /// Run all cases; a failure names those that failed. What each came to, in their order.

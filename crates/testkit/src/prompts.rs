@@ -1,4 +1,4 @@
-//! Golden prompts: what agents are told in each situation, for people to read. They are generated into
+//! Golden prompts: what agents get in each situation, for people to read. They are generated into
 //! `docs/reference/prompts.md`, so a changed word is seen there.
 
 use std::collections::BTreeMap;

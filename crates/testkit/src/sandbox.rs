@@ -51,7 +51,7 @@ impl Sandbox {
 
     /// An empty folder `project`, in no repository.
     pub fn without_git(binary: &str) -> Sandbox {
-        // Most of the time goes into making things durable. In memory that is free, and nobody cuts the power here.
+        // Most of the time goes into making things durable. In memory that is free, and no power cut is tested here.
         let memory = Utf8Path::new("/dev/shm");
         Sandbox::empty(binary, &if memory.is_dir() { memory.to_owned() } else { temp_dir() })
     }
@@ -117,13 +117,13 @@ impl Sandbox {
         self.project.join(path).exists()
     }
 
-    /// Make a file look as if nobody had written it for an hour.
+    /// Make a file look as if it was last written an hour ago.
     pub fn age(&self, path: impl AsRef<Utf8Path>) {
         let file = File::options().append(true).open(self.project.join(path)).expect("it is there");
         file.set_modified(SystemTime::now() - Duration::from_secs(3600)).expect("our own file");
     }
 
-    /// A program for everybody's use, in a folder that only [`Invocation::with_path`] looks into.
+    /// A program in a folder that only [`Invocation::with_path`] adds to `PATH`.
     pub fn program(&self, name: &str, script: &str) -> Utf8PathBuf {
         let folder = self.root.join("bin");
         let path = folder.join(name);
@@ -259,21 +259,21 @@ impl Sandbox {
         path
     }
 
-    /// Wait until somebody is at the FIFO, and let them go on.
+    /// Wait until a process waits at the FIFO, and let it go on.
     #[track_caller]
     pub fn meet(&self, name: &str) {
         until(&format!("somebody at the FIFO {name}"), || self.met(name).then_some(()));
     }
 
-    /// Whether somebody was at the FIFO; then they go on.
+    /// Whether a process waited at the FIFO. Then it goes on.
     fn met(&self, name: &str) -> bool {
         self.held(name).is_some()
     }
 
-    /// The other end of the FIFO, if somebody is at it. Who reads it goes on when this is dropped.
+    /// The other end of the FIFO, if a process waits at it. That process goes on when this is dropped.
     fn held(&self, name: &str) -> Option<File> {
         let path = self.root.join(name);
-        // Opened for writing without waiting, a FIFO that nobody reads says so.
+        // To open a FIFO for writing without waiting fails if no process reads it.
         let nobody = rustix::io::Errno::NXIO.raw_os_error();
         let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).expect("a small number");
         match OpenOptions::new().write(true).custom_flags(flags).open(&path) {
@@ -393,7 +393,7 @@ impl Invocation {
     #[track_caller]
     pub fn spawn_on_terminal(mut self) -> (Running, Terminal) {
         let pair = nix::pty::openpty(None, None).expect("a terminal");
-        // Whoever inherits the window keeps it open.
+        // A process that inherits the window keeps it open.
         rustix::io::fcntl_setfd(&pair.master, rustix::io::FdFlags::CLOEXEC).expect("our own descriptor");
         let end = || Stdio::from(pair.slave.try_clone().expect("a descriptor"));
         let kept = tempfile::Builder::new().prefix("said-").tempdir().expect("a temporary folder");
@@ -479,12 +479,12 @@ impl Running {
         self.child.try_wait().expect("our own child").is_some()
     }
 
-    /// What it has said on standard error so far.
+    /// What it has printed to standard error so far.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.err).unwrap_or_default()
     }
 
-    /// Wait until it has said this on standard error.
+    /// Wait until it has printed this to standard error.
     #[track_caller]
     pub fn until_says(&mut self, text: &str) {
         until(&format!("{text:?} from the engine"), || {
@@ -529,7 +529,7 @@ impl Drop for Running {
     }
 }
 
-/// What the binary said and how it ended, with the sandbox's path as `[ROOT]`.
+/// What the binary printed and how it ended, with the sandbox's path as `[ROOT]`.
 #[must_use = "say how it should have ended: .exits(0)"]
 #[derive(Clone, Debug)]
 pub struct Output {

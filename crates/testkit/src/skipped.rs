@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 
-/// Names the file that `./check` shows at its end: what a test that passes prints is seen by nobody.
+/// Names the file that `./check` shows at its end: what a test prints is not shown if it passes.
 const FILE: &str = "PITON_TEST_SKIPPED";
 
 /// The running test does not look, and this is why. Without a tab or a line's end.

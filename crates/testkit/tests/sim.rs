@@ -65,7 +65,7 @@ fn noticed(sabotage: Sabotage, within: u64) -> Violation {
 #[test]
 fn merged_trees_that_nobody_checked_are_noticed() {
     assert_eq!(noticed(Sabotage::SkipMergedChecks, 500).law, "landings_were_observed");
-    // Also where nobody keeps a list of what was run.
+    // Also without a list of what was run.
     let options =
         Options { world: World::Queue, trace: false, sabotage: Some(Sabotage::LieAboutMergedChecks) };
     assert_eq!(simulate_all(0..50, options).expect_err("red is noticed").law, "never_red");

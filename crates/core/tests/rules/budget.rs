@@ -67,7 +67,7 @@ fn no_agent_starts_once_a_run_has_used_what_it_may() {
             bench.refuse(&Command::Start { task: id("a"), holder: piton_core::run::Holder::Engine });
         assert!(refused.reason.contains(told), "{}", refused.reason);
 
-        // Who raises it goes on from there.
+        // With a larger budget the run goes on from there.
         let name = "e1".to_owned();
         bench.accept(&Command::Detach { engine: name, reason, tip: Vec::new() });
         attach(&mut bench, Budget::default());

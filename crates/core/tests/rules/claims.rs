@@ -54,7 +54,7 @@ fn a_check_proves_a_task_only_if_no_other_has_it() {
         claim: claim(verdict),
         report: Box::default(),
     };
-    // Nobody began it, so nobody has spent an attempt.
+    // It was never started, so no attempt is spent.
     let refused = bench.refuse(&report(Verdict::Fail { exit: 1 }));
     assert!(refused.reason.contains("it was never started"), "{refused}");
     bench.accept(&report(Verdict::Pass));
@@ -110,7 +110,7 @@ fn a_holder_who_is_not_at_work_loses_the_task_and_no_attempt() {
     assert!(bench.refuse(&release(fence)).stale, "the engine works on it");
 }
 
-/// A name says nothing about whether somebody is at work. The end of a process does, for a hold that is bound to it.
+/// A holder's name does not say whether the holder is at work. The end of a process does, if the hold is bound to it.
 #[test]
 fn a_hold_ends_with_the_process_that_it_is_bound_to_and_with_no_other() {
     let process = |pid| HolderProcess { pid, born: 1, boot: "b".to_owned(), space: "s".to_owned() };
@@ -129,7 +129,7 @@ fn a_hold_ends_with_the_process_that_it_is_bound_to_and_with_no_other() {
     assert!(taken.hint.is_some_and(|hint| hint.ends_with("to free it: piton reset a")));
     bench.accept(&gone(1));
     assert_eq!((bench.task("a").decided, bench.task("a").spent), (Status::Pending, 0));
-    // A claim that waits needs nobody any more.
+    // A claim that waits needs no holder.
     bench.accept(&Command::Start { task: id("b"), holder: Holder::Ledger("ann".to_owned()) });
     let fence = bench.task("b").fence;
     bench.accept(&Command::Bind { task: id("b"), fence, process: process(1) });

@@ -1,4 +1,4 @@
-//! Runs that nobody wants any more.
+//! Runs that are closed.
 
 use piton_core::plan::Schedule;
 use piton_core::run::{Command, Event, Holder, StopReason};

@@ -78,7 +78,7 @@ fn nobody_owes_it_who_does_not_keep_it() {
     assert_eq!(open.refuse(&settled()).to_string(), "not every task is completed");
 }
 
-/// A fence tells which attempt it is about. Who speaks, the engine's name says.
+/// The fence names the attempt. The engine's name says who reports.
 #[test]
 fn an_engine_that_has_lost_its_run_settles_nothing_and_begins_nothing() {
     let mut bench = done(execute(), Selection::All);

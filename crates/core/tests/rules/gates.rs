@@ -103,7 +103,7 @@ fn the_fix_of_one_gate_opens_the_other_again_and_not_itself() {
     bench.accept(&bench.leaves(2));
 }
 
-/// Rounds of fixes count over the whole run: a gate that passed has none of them back.
+/// Rounds of fixes count over the whole run: a gate that passed does not get them back.
 #[test]
 fn an_open_gate_keeps_what_it_has_spent_and_ends_as_its_system_says() {
     let mut bench = layered(vec![spec("a", &[]), spec("b", &[]), gate("g", 1, 2)]);
@@ -249,7 +249,7 @@ fn who_lands_nothing_is_proven_on_the_target() {
     assert!(bench.decide(&nothing(2, vec![evidence("a", Verdict::Pass)])).is_ok());
 }
 
-/// Reviews by agents are dear: they wait until nothing else can happen, and are made once then.
+/// Reviews by agents are expensive: they wait until nothing else can happen, and run once then.
 #[test]
 fn a_gate_that_agents_judge_is_judged_again_when_all_else_is_done() {
     let last = reviewed(gate("r", 0, 4));
@@ -273,7 +273,7 @@ fn a_gate_that_agents_judge_is_judged_again_when_all_else_is_done() {
     assert_eq!(starts(&bench), ["r"]);
 }
 
-/// Whoever was to judge did not: that is nothing the work could fix.
+/// The reviewer did not judge. The work cannot fix that.
 #[test]
 fn a_reviewer_without_a_verdict_costs_its_task_no_attempt() {
     let mut bench = Bench::running(vec![reviewed(spec("a", &[]))]);
@@ -337,7 +337,7 @@ fn verdicts_of_agents_are_carried_over_to_what_leaves_their_files_alone() {
         agent: "default".to_owned(),
         end: AgentEnd::Transient { reason: "it did not say what it found".to_owned() },
     };
-    // What an engine says that was stopped while it checked is late.
+    // The result of an engine that was stopped during its checks comes too late.
     let Command::ReviewerCut { task, fence, tree, results, agent, end, .. } = cut.clone() else {
         panic!("it is one")
     };

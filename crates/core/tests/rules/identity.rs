@@ -124,7 +124,7 @@ fn work_for_another_task_is_not_landed_as_this_one() {
     bench.accept(&Command::Replan(Box::new(plan(vec![spec("a", &[])]))));
 }
 
-/// Another wording after a failure is how people help: what failed is still told.
+/// People reword a prompt after a failure to help. The next agent still gets the failure.
 #[test]
 fn a_failed_task_keeps_its_failure_and_its_attempts() {
     let mut bench = Bench::running(vec![spec("a", &[])]);
@@ -193,7 +193,7 @@ fn a_gate_that_became_another_one_is_opened_once() {
     assert!(!bench.task("a").progress.checks_first, "an agent works on it");
 }
 
-/// An older journal has whole prompts of tasks of other systems, with what their plan says for all in them.
+/// An older journal has whole prompts for tasks of other systems, including what their plan says for all tasks.
 #[test]
 fn an_older_journal_of_another_system_opens_nothing_for_words_that_all_tasks_share() {
     let of = |own: &str, title: &str, shared: &str, source: bool| {

@@ -7,7 +7,7 @@ use piton_core::system::state_files::Place;
 use piton_core::time::Timestamp;
 use serde_json::{Value, json};
 
-/// What a journal comes to: the state, what is told beyond it, what would happen next, and the state file.
+/// What a journal results in: the state, what is shown beyond it, what would happen next, and the state file.
 fn folded(journal: &str) -> String {
     let (mut state, mut chronicle, mut last) = (State::new(), Chronicle::default(), Timestamp::default());
     for (seq, line) in (1..).zip(journal.lines()) {

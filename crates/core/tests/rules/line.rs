@@ -101,7 +101,7 @@ fn what_is_about_to_land_with_another_can_be_neither_taken_away_nor_failed() {
     let reset = bench.refuse(&Command::Reset { task: id("a"), by: by.clone() });
     assert_eq!(reset.reason, "a is landing now and cannot be reset");
     bench.refuse(&Command::Skip { task: id("a"), by, reason: String::new() });
-    // A shorter proof that is red says nothing any more.
+    // A shorter proof that is red no longer counts.
     let failed = Command::LandingFailed {
         task: id("a"),
         fence: bench.task("a").fence,
@@ -134,7 +134,7 @@ fn what_passed_while_another_landed_lands_next() {
     let first = begin(&mut bench, &["a"]);
     let second = begin(&mut bench, &["a", "b"]);
     bench.accept(&prepare(&bench, &["a"], &["a"]));
-    // The same worker tells both; the first is enough.
+    // The same worker reports both; the first is enough.
     let passed = |no| Command::ProofEnded {
         proof: no,
         end: ProofEnd::Passed { tree: oid(99) },

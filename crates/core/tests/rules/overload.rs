@@ -102,7 +102,7 @@ fn a_question_that_is_not_answered_parks_as_well() {
     fails(&mut bench, "f1");
     asked(&mut bench, 0, Some(AgentEnd::Transient { reason: "no answer".to_owned() }));
     assert_eq!((starts(&bench), bench.task("f1").transient), (Vec::new(), 0));
-    // Who had begun before and comes to its end has had answers.
+    // An agent that began before and ends now has had answers.
     let mut bench = self::bench(&["f1", "f2", "f3"]);
     bench.start("f2");
     bench.ready("f2", 0, 0);
@@ -139,7 +139,7 @@ fn an_answer_may_be_a_limit_and_a_person_or_a_new_engine_asks_at_once() {
     assert_eq!(question(&bench), None);
     bench.accept(&Command::Attach { engine: "e2".to_owned(), session: session(Schedule::Flow) });
     assert_eq!(question(&bench), Some(1));
-    // Nobody asks where nothing is left to be done.
+    // With no task left, no agent asks the provider.
     for name in ["f1", "f2"] {
         bench.accept(&Command::Skip { task: id(name), by: "me".to_owned(), reason: "no".to_owned() });
     }

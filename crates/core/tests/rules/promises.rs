@@ -65,7 +65,7 @@ fn a_landing_is_believed_only_as_the_candidate_that_was_intended() {
     bench.accept(&bench.landed("a", 7));
 }
 
-/// What may be done already is looked at before anybody is paid to do it.
+/// A task that may be done already is checked before an agent is started for it.
 #[test]
 fn a_task_that_is_checked_first_needs_no_agent_where_its_checks_pass() {
     let mut bench = Bench::running(vec![TaskSpec { check_first: true, confirm: true, ..spec("a", &[]) }]);
@@ -161,7 +161,7 @@ fn what_is_reported_as_done_waits_for_somebody_new_where_it_is_to_be_confirmed()
     bench.accept(&done("ann", 7, false));
     assert_eq!(bench.task("a").status(), Status::Confirming);
     assert!(bench.refuse(&done("ann", 7, false)).reason.contains("someone else has to confirm"));
-    // Who was to confirm changed something: it is to be looked at again.
+    // The agent that was to confirm it changed something, so another one has to confirm it.
     bench.accept(&done("bob", 8, true));
     assert_eq!(bench.task("a").status(), Status::Confirming);
     bench.accept(&done("cleo", 8, true));

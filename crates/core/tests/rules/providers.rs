@@ -1,4 +1,4 @@
-//! Providers that let nobody work: whom that holds up, who stands in, and who looks whether it is over.
+//! Limits and outages of providers: which tasks wait, which agents stand in, and which one tests whether it is over.
 
 use piton_core::plan::{Agent, Argv, Check, Plan, Schedule, TaskSpec};
 use piton_core::run::{
@@ -55,7 +55,7 @@ fn a_limit_holds_up_the_agents_of_its_provider_alone() {
     assert_eq!(starts(&bench), ["f2", "s1"]);
 }
 
-/// A limit of one model holds up whoever has that model. Others of the provider go on, and may stand in.
+/// A limit of one model holds up the agents with that model. Other agents of the provider go on, and may stand in.
 #[test]
 fn a_limit_of_one_model_holds_up_the_agents_that_have_it() {
     let agent = |model: Option<&str>, fallback: Option<&str>| Agent {
@@ -240,7 +240,7 @@ fn who_only_looks_whether_a_task_is_done_already_is_held_up_by_no_limit_and_tell
     assert_eq!(starts(&bench), ["f1"], "and f2 once that one has looked");
 }
 
-/// Before this version nobody wrote down who worked.
+/// Journals of earlier versions do not name the agent.
 #[test]
 fn journals_that_do_not_name_the_agent_are_read_as_if_it_were_the_planned_one() {
     let mut bench = bench(None, &["f1", "f2", "s1"]);

@@ -69,7 +69,7 @@ fn putting_away_an_earlier_worktree_is_stale() {
     assert!(bench.refuse(&late).stale);
 }
 
-/// Its attempts are spent, and somebody else's landing of it is found and lost again: it has one to be done with.
+/// Its attempts are spent. A landing by another program is found and lost again: then it has one more attempt.
 #[test]
 fn what_is_lost_again_has_an_attempt_left() {
     let mut bench = Bench::running(vec![TaskSpec { attempts: 1, ..spec("a", &[]) }]);
@@ -119,7 +119,7 @@ fn the_verified_tree_is_judged_by_others_too() {
     bench.accept(&bench.prepare_landing("b", 2, &["a"]));
 }
 
-/// A limit told as over, or further away than is believed, must not be run into again at once.
+/// A limit that a client reports as over, or as too far away to believe, must not be hit again at once.
 #[test]
 fn a_limit_always_parks() {
     for told in [-3_600_000, 0, 30 * 86_400_000] {
@@ -137,7 +137,7 @@ fn a_limit_always_parks() {
     }
 }
 
-/// Eight agents that begin at the very end of a limit would all meet it if it was told wrongly.
+/// Eight agents that begin at the very end of a limit would all hit it if its end was reported wrongly.
 #[test]
 fn after_a_limit_one_agent_looks_first() {
     let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[]), spec("c", &[])]);
@@ -173,7 +173,7 @@ fn after_a_limit_one_agent_looks_first() {
             && others.contains(&Action::Start { task: id("c") })
     );
 
-    // It works for a minute: the others follow, too, and somebody wakes the engine for them.
+    // It works for a minute. Then the others follow, and the engine is woken for them.
     bench.start("b");
     bench.ready("b", 0, 0);
     limited(&mut bench, "b");
@@ -236,7 +236,7 @@ fn a_removed_task_is_let_go() {
     assert_eq!((task.decided, &task.holder, task.fence), (Status::Pending, &None, 2));
 }
 
-/// Whoever is at work, or may be again, has an attempt left, whatever the new plan says.
+/// A task that is in progress, or may be again, has an attempt left, whatever the new plan says.
 #[test]
 fn a_lower_budget_leaves_the_attempt_that_runs() {
     let mut bench = Bench::running(vec![spec("a", &[])]);

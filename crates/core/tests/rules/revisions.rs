@@ -1,4 +1,5 @@
-//! A plan that is edited while its run goes on: what nobody works on follows it, everything else waits for a person.
+//! A plan that is edited while its run goes on. Tasks that are not in progress follow it. Everything else waits for a
+//! person.
 
 use piton_core::plan::{AboutTask, Agent, Budget, Plan, TaskSpec, WorktreeSetup};
 use piton_core::run::{
@@ -206,7 +207,7 @@ fn what_was_not_stopped_by_checks_is_not_judged_by_others() {
     bench.accept(&follow(&bench, &old, plan(vec![other.clone()])));
     bench.accept(&follow(&bench, std::slice::from_ref(&other), plan(vec![judged("right", other.clone())])));
     assert!(!rejudged(&bench, since));
-    // Nobody asked for it any more.
+    // The new plan does not ask for it.
     let mut bench = Bench::running(old.clone());
     judge(&mut bench, "a", Verdict::Fail { exit: 1 });
     bench.accept(&Command::Abandon { task: id("a"), by: "ann".to_owned(), reason: String::new() });

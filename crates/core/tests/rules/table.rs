@@ -1,4 +1,4 @@
-//! What people may do to a task, in each of its states, and what they are told when they may not.
+//! What people may do to a task, in each of its states, and the reason when they may not.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Worktrees that hold exactly one commit, whatever somebody tells git in there.
+//! Worktrees that hold exactly one commit, whatever git was told to do in there.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -46,7 +46,7 @@ fn an_exact_worktree_is_exact_whatever_git_was_told_in_there() {
     set_modified(&c, age);
     fs::set_permissions(path.join(".gitignore"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(exact.deviation(&base).unwrap().changed, [".gitignore", "a", "b", "lib/c"]);
-    // Other things in the way, with a branch and a merge that nobody finished.
+    // Other things in the way, with a branch and an unfinished merge.
     git("checkout --quiet -b side");
     for (file, text) in [("target/cache", "warm"), ("junk", "x"), ("lib/junk", "y")] {
         write(&path.join(file), text);

@@ -8,7 +8,7 @@ use piton_engine::git::*;
 
 use crate::sandbox::{Sandbox, long_ago, rescue, write};
 
-/// A git that kills itself whenever it is asked for `word`, until `left` is used up, leaving `lock` as a git would.
+/// A git that kills itself when an argument is `word`, until `left` is used up. It leaves `lock`, as a killed git does.
 fn deadly(sandbox: &Sandbox, word: &str, lock: &str, times: usize) -> Repo {
     let bin = sandbox.root.join("bin");
     let lock = sandbox.project().join(".git").join(lock);
@@ -64,7 +64,7 @@ fn a_question_to_a_git_that_is_killed_is_asked_again_at_once() {
     sandbox.write("a", "more\n");
     let second = sandbox.commit("more");
     assert!(repo.is_ancestor(&first, &second).unwrap());
-    // Somebody who goes on killing it is heard.
+    // If it is killed again and again, the error says so.
     let repo = deadly(&sandbox, "--is-ancestor", "unused", 9);
     assert!(repo.is_ancestor(&first, &second).unwrap_err().is_kill());
 }
@@ -91,7 +91,7 @@ fn the_empty_folder_of_a_worktree_that_is_gone_goes_too() {
     let worktree = sandbox.worktree("T1");
     let entries = sandbox.project().join(".git/worktrees");
     fs::create_dir(entries.join("T2")).unwrap();
-    // One that a git had only begun to make, and one that somebody locked.
+    // One that a git process had only begun to make, and one that a person locked.
     write(&entries.join("T3/locked"), "initializing\n");
     write(&entries.join("T4/locked"), "mine\n");
     let repo = sandbox.repo();

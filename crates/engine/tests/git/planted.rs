@@ -1,4 +1,4 @@
-//! What somebody planted in a worktree is not run, not followed and not written through, whatever Piton does there.
+//! What an agent planted in a worktree is not run, not followed and not written through, whatever Piton does there.
 //!
 //! Each way out is a row. In each, a program that leaves a mark is named where git would run it, or a link leads to a
 //! person's file. Then everything is done that Piton does in a worktree.
@@ -194,7 +194,7 @@ fn no_tie_to_another_repository_is_followed() {
     }
 }
 
-/// To tell whether a submodule has changes of its own, git would run a git in there.
+/// To tell whether a submodule has changes of its own, git would start another git process in there.
 #[test]
 fn a_submodule_is_not_looked_into() {
     let trap = Trap::new();
@@ -293,7 +293,7 @@ fn a_landing_writes_nothing_where_an_agent_works() {
     trap.assert_closed("landing after the capture");
 }
 
-/// Whoever works in one worktree cannot have another one's work taken for its own, nor the other way round.
+/// An agent in one worktree cannot pass off the work of another worktree as its own, nor the other way round.
 #[test]
 fn an_entry_that_names_another_worktree_is_not_taken_for_that_ones() {
     // Whichever of the two the disk lists first.

@@ -267,7 +267,7 @@ fn what_only_a_stash_or_a_branch_of_an_attempt_reaches_is_rescued() {
     write(&worktree.path().join("new"), "work\n");
     let captured = worktree.capture("By Piton", None).unwrap();
     assert_eq!(sandbox.git(&format!("diff --name-only main {}", captured.commit)), "new");
-    // Nobody keeps these but the worktree's records.
+    // Only the worktree's records keep these.
     assert_healthy(&sandbox, "before it goes");
     worktree.isolate().unwrap();
     let removed = Worktree::remove(&sandbox.repo(), worktree.path(), &rescue("run/T1")).unwrap();
@@ -291,7 +291,7 @@ fn a_folder_that_is_gone_does_not_take_an_attempts_commits_along() {
     assert_eq!(sandbox.git(&format!("log --format=%s -1 {}", rescued.unwrap().name)), "one");
 }
 
-/// Steps that a kill can come between, as they are found by whoever comes next.
+/// The states that a kill between two steps leaves for the next process.
 #[test]
 fn what_is_half_made_or_half_gone_is_put_right() {
     for state in ["half-made", "not-named", "half-gone", "named-and-gone"] {
@@ -347,7 +347,7 @@ fn what_is_made_ahead_is_filled_by_the_next_attempt_and_by_no_later_one() {
     assert_eq!(agent(&sandbox, &worktree, "status --porcelain"), "");
     write(&worktree.path().join("a"), "work\n");
     agent(&sandbox, &worktree, "commit --all --message one");
-    // Of somebody who worked here without a fence.
+    // From an agent that worked here without a sandbox.
     write(&ahead.join("commondir"), "elsewhere\n");
     worktree.rejoin().unwrap();
     assert!(!ahead.exists());
@@ -504,7 +504,7 @@ fn objects_that_are_not_what_they_are_called_do_not_come_over() {
         }
         let before = sandbox.git("count-objects -v");
         let keeps_commits = ["forged-graph", "index-lies"].contains(&way);
-        // Where nothing is left to say that there were commits, nobody knows.
+        // With no record of the commits left, they are unknown.
         let lost = worktree.rejoin().unwrap();
         assert_eq!(lost.is_some(), !keeps_commits && way != "all-gone", "{way}: {lost:?}");
         let captured = worktree.capture("By Piton", None).unwrap();

@@ -114,7 +114,7 @@ fn what_only_the_reflog_of_a_worktree_reaches_is_rescued_before_it_goes() {
     assert_eq!(remove(&sandbox, "T4"), None);
 }
 
-/// Whatever an agent puts in the place of its folder is somebody else's.
+/// What an agent puts in the place of its folder is not removed.
 #[test]
 fn what_has_taken_the_place_of_a_worktree_is_neither_captured_nor_rescued_nor_removed() {
     let check = |swap: fn(&Sandbox, &Utf8Path)| {

@@ -10,7 +10,7 @@ use piton_core::plan::Oid;
 use piton_engine::git::*;
 use tempfile::TempDir;
 
-/// A repository at `project`, branch `main`, in a folder and with a home nobody else has.
+/// A repository at `project`, branch `main`, in a folder and with a home of its own.
 pub(crate) struct Sandbox {
     _folder: TempDir,
     pub(crate) root: Utf8PathBuf,

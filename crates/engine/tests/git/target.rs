@@ -1,4 +1,4 @@
-//! Moving the target, whoever works in its checkout.
+//! Moving the target while a person works in its checkout.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -193,7 +193,7 @@ fn a_folder_or_a_file_where_the_landing_needs_the_other_makes_it_wait() {
     );
 }
 
-/// An empty folder holds nothing of anybody's.
+/// An empty folder holds nothing that could be lost.
 #[test]
 fn an_empty_folder_is_not_in_the_way() {
     let sandbox = Sandbox::new();
@@ -240,7 +240,7 @@ fn a_landing_that_died_with_the_lock_of_the_index_is_finished_by_whoever_holds_t
         s.git(&format!("read-tree -m -u HEAD {candidate}"));
         s.git(&format!("update-ref refs/heads/main {candidate}"));
     });
-    // One that is for another target is somebody else's.
+    // One that is for another target is left alone.
     let sandbox = Sandbox::new();
     let old = sandbox.oid("main");
     let candidate = sandbox.candidate(&sandbox.task("T1", |at| write(&at.join("a"), "work\n")));

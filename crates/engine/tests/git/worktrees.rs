@@ -9,7 +9,7 @@ use piton_engine::lock::Lock;
 
 use crate::sandbox::{Sandbox, rescue, write};
 
-/// Whether somebody waits for the lock at `path`.
+/// Whether a process waits for the lock at `path`.
 #[cfg(target_os = "linux")]
 fn is_waited_for(path: &Utf8Path) -> bool {
     let inode = std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap());
@@ -152,7 +152,7 @@ fn a_deleted_folder_costs_no_commit_and_no_other_entry() {
     let worktree = sandbox.worktree("T1");
     write(&path.join("new"), "new\n");
     let commit = worktree.capture("work", None).unwrap().commit;
-    // Somebody else's worktree, on a drive that is away.
+    // A person's worktree, on a drive that is not mounted.
     sandbox.git("worktree add --quiet --detach ../drive");
     fs::remove_dir_all(sandbox.root.join("drive")).unwrap();
     fs::remove_dir_all(sandbox.root.join("worktrees")).unwrap();

@@ -1,4 +1,4 @@
-//! A spoiled snapshot is noticed and made anew.
+//! A damaged snapshot is noticed and rebuilt.
 
 use piton_core::run::{Command, Status};
 use piton_engine::journal::Journal;
@@ -57,7 +57,7 @@ fn a_command_that_meets_a_spoiled_snapshot_mends_it() {
     }
 }
 
-/// Whoever only reads cannot make a snapshot of another layout anew, and looks at the events instead.
+/// A reader cannot rewrite a snapshot of another layout. It reads the events instead.
 #[test]
 fn a_reader_understands_a_run_whose_snapshot_has_another_layout() {
     let (folder, mut journal) = with_small();

@@ -84,7 +84,7 @@ fn stories(journal: &Journal, run: &RunId, chronicle: &Chronicle, events: &[Reco
         Chronicle { tasks: BTreeMap::new(), ..chronicle.clone() }
     });
     for (id, story) in &chronicle.tasks {
-        // Where nothing has happened, all that is told is what the plan says.
+        // If nothing has happened yet, only the plan is shown.
         let planned = Chronicle::of(&journal.events(run, 0, Some(id), 1).unwrap());
         assert_eq!(happened.task(id).or(planned.task(id)), Some(story), "{id}");
         let alone = journal.stories(run, [id]).unwrap();

@@ -1,4 +1,4 @@
-//! Daemons that outlive the child: none of them is alive when the outcome is there.
+//! Daemons that outlive the child: they are all dead when the outcome is there.
 
 use piton_engine::keeper::{MARKER, groups_are_possible};
 
@@ -81,7 +81,7 @@ fn what_could_not_be_ended_is_tried_again_and_counted() {
     let mut stray = stray.arg("1000").env(MARKER, bench.job.dir().as_str()).spawn().unwrap();
     assert_eq!(bench.job.end_survivors(&outcome).unwrap(), 0);
     assert!(!stray.wait().unwrap().success());
-    // Somebody in the group who is not ours to end.
+    // A process in the group that Piton must not end.
     let path = bench.job.dir().join("started.json");
     let mut started: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     let group = bench.root.join("group");

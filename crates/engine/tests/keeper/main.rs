@@ -110,7 +110,7 @@ impl Lifeline {
         self.heard.recv_timeout(FOREVER).expect("the child should report")
     }
 
-    /// Wait until nobody holds the other end.
+    /// Wait until the other end is closed.
     fn hear_end(&self) {
         assert_eq!(self.heard.recv_timeout(FOREVER), Err(mpsc::RecvTimeoutError::Disconnected));
     }
@@ -385,7 +385,7 @@ fn a_killed_keeper_takes_its_tree_along() {
     engine.kill().unwrap();
     engine.wait().unwrap();
     kill(&keeper_pid);
-    // Nobody sweeps yet: on Linux the kernel itself ends the child.
+    // Before any sweep: on Linux the kernel itself ends the child.
     if cfg!(target_os = "linux") {
         child.hear_end();
     }
@@ -536,7 +536,7 @@ fn a_keeper_that_was_called_ahead_is_the_one_that_begins() {
     let outcome = bench.job.run_with(called, || Ok::<_, KeeperError>(spec.clone()), &no_other).unwrap();
     assert_eq!((outcome.ended, bench.starts()), (Ended::Exited { code: 4 }, 1));
     assert!(bench.job.call_ahead(&keeper(), &[]).unwrap().is_none(), "it has ended");
-    // One that waits hears a wish to stop, like any other: nobody waits for it for ever.
+    // One that waits obeys a stop like any other, so no caller waits for ever.
     let bench = Bench::new();
     let called = bench.job.call_ahead(&keeper(), &[]).unwrap();
     bench.job.settle().unwrap();
@@ -606,7 +606,7 @@ fn a_late_keeper_does_nothing() {
     by_hand(&bench, Some(&lock(&bench)));
     assert_eq!((bench.starts(), bench.job.outcome().unwrap()), (1, None));
 
-    // Nor does one that was not given the lock, whether somebody else has it or not.
+    // Nor does one that did not get the lock, whether another process has it or not.
     let bench = Bench::new();
     let spec = bench.counting("true");
     let held = lock(&bench);
@@ -681,7 +681,7 @@ fn orphans_are_reaped_while_the_child_runs() {
     assert_eq!(runner.join().unwrap().ended, Ended::Exited { code: 0 });
 }
 
-/// A terminal that hangs up, or somebody's Ctrl-C in it, is nothing to the job.
+/// A job survives a terminal that hangs up, and Ctrl-C in it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_keeper_has_a_session_of_its_own() {

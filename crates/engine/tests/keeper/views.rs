@@ -11,7 +11,7 @@ use super::*;
 const STRANGER: u32 = 61_234;
 
 /// What a child tries outside of its folder: `$KEEPER` is its parent, `../job` that one's own folder. Each line that
-/// succeeds is told. Then what it may do.
+/// succeeds is printed. Then what it may do.
 const SCRIPT: &str = r#"
     exec 2>/dev/null
     export KEEPER=$PPID
@@ -49,7 +49,7 @@ const SCRIPT: &str = r#"
     (setsid sleep 1000 > /dev/null &)
     echo fine"#;
 
-/// Run it, as somebody else if there is a name for that.
+/// Run it, as another user if one is named.
 fn attempt(program: &[String], user: u32) {
     let bench = Bench::new();
     let root = &bench.root;
@@ -108,7 +108,7 @@ fn behind_a_view_modes_times_and_attributes_outside_are_held_back() {
     attempt(&["env".to_owned()], geteuid().as_raw());
 }
 
-/// Root needs no user namespace, and everybody else does: both ways are tried where root can be somebody else.
+/// Root needs no user namespace, and everybody else does: both ways are tried where root can become another user.
 #[test]
 fn a_view_of_a_user_without_rights_comes_with_a_user_namespace() {
     if let Err(why) = fences_are_possible() {
@@ -140,7 +140,7 @@ fn a_view_that_cannot_be_made_is_told_and_the_fence_is_there_all_the_same() {
     }
     let bench = Bench::new();
     fs::write(bench.root.join("old"), "old\n").unwrap();
-    // Not with everything writable; and not in a view of somebody who is not root and may not make namespaces.
+    // Not with everything writable; and not for a user who is not root and may not make namespaces.
     let fence = Fence { writable: vec!["/".into()], required: true, view: true };
     let outcome = bench.run(&JobSpec { fence: Some(fence), ..bench.sh("chmod 701 ../old && cat ../old") });
     assert_eq!((outcome.ended, bench.text().as_str()), (Ended::Exited { code: 0 }, "old\n"));

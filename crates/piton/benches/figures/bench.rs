@@ -1,4 +1,4 @@
-//! What all measurements share: a scratch repository, a clock, and the way a figure is told.
+//! What all measurements share: a scratch repository, a clock, and how a figure is printed.
 
 use std::fmt;
 use std::fs;
@@ -27,14 +27,14 @@ impl Figure {
         format!("| {what} | {measured} | {floor} | {against} | {most} |\n")
     }
 
-    /// So many times the floor.
+    /// Compared with the floor as a multiple of it.
     pub(crate) fn times(what: impl Into<String>, measured: Duration, floor: Duration, most: &str) -> Figure {
         let ratio = measured.as_secs_f64() / floor.as_secs_f64();
         let against = format!("{ratio:.2} ×");
         Figure { what: what.into(), measured: show(measured), floor: show(floor), against, most: most.into() }
     }
 
-    /// So much over the floor.
+    /// Compared with the floor as the time over it.
     pub(crate) fn over(what: impl Into<String>, measured: Duration, floor: Duration, most: &str) -> Figure {
         let over = (measured.as_secs_f64() - floor.as_secs_f64()) * 1000.0;
         let against = format!("{over:+.1} ms");
@@ -77,7 +77,7 @@ pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
 }
 
 /// A folder on the disk of temporary files, or where `PITON_BENCH_DIR` says. Not below a repository: Piton makes
-/// no worktrees in somebody else's.
+/// no worktrees inside another repository.
 pub(crate) fn folder() -> (TempDir, Utf8PathBuf) {
     let place = std::env::var_os("PITON_BENCH_DIR").map_or_else(std::env::temp_dir, Into::into);
     let temp = tempfile::tempdir_in(place).unwrap();
@@ -138,8 +138,8 @@ impl Project {
     }
 }
 
-/// A plan of so many tasks without checks, whose agent is a shell command. `each` adds lines to a task.
-/// Where git is. To look for it in another `PATH` this process would be copied first, which takes longer than a git does.
+/// A plan of so many tasks without checks, whose agent is a shell command. `each` adds lines to a task. Where git is.
+/// To look for it in another `PATH` this process would be copied first, which takes longer than a git process does.
 fn git_program() -> String {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|file| file.is_file());

@@ -86,7 +86,7 @@ impl Measured<'_> {
         let mut command = self.project.command(PITON, &self.project.repo);
         let command = command.args(line.split(' ')).stdout(Stdio::null()).stderr(Stdio::null());
         let (time, status) = timed(|| command.status().unwrap());
-        // Unfinished work is no mistake of the command.
+        // Unfinished work is not an error of the command.
         assert!(matches!(status.code(), Some(0 | 4)), "piton {line}: {status}");
         time
     }
@@ -149,7 +149,7 @@ impl Measured<'_> {
         self.run(tasks);
     }
 
-    /// All that can be said of one task, from its start until somebody skips it.
+    /// Every command about one task, from its start until a person skips it.
     fn task(&mut self, task: &str, n: usize) {
         let (about, start) = (About::Task, format!("start {task} --by me"));
         self.once("`start`", about, &start);

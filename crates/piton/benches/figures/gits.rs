@@ -1,4 +1,4 @@
-//! When gits run, as they tell it themselves: git writes down its start and its end wherever its settings name a file.
+//! When git processes run. Git itself logs its start and its end to the file that its settings name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::bench::{Project, median, timed};
 
-/// Whoever sees the gits of a project.
+/// Records the git processes of a project.
 pub(crate) struct Watch {
     log: Utf8PathBuf,
-    /// What a git takes from outside before it tells of itself and after, at least: mostly the start of a process.
+    /// What a git process takes at least before its first and after its last log line: mostly the start of a process.
     unseen: Duration,
 }
 
@@ -35,8 +35,8 @@ impl Watch {
         watch
     }
 
-    /// How much longer each of the two gits that make a worktree takes until it is gone, in the middle: their starts and their
-    /// ends are their own, and a process that has written much takes longer to end.
+    /// How much longer each of the two git processes that make a worktree takes until it is gone, in the middle: their
+    /// starts and their ends are their own, and a process that has written much takes longer to end.
     pub(crate) fn lingering(&self, project: &Project) -> [Duration; 2] {
         let beyond = |folder: &Utf8Path, words: &[&str]| {
             let took = timed(|| project.git(folder, words)).0;
@@ -55,8 +55,8 @@ impl Watch {
         [median(add), median(reset)]
     }
 
-    /// Which gits ran when, in nanoseconds since 1970, in the order in which they began. One that stays and waits for
-    /// questions is not at work all that time: all that it takes counts as ours.
+    /// Which git processes ran when, in nanoseconds since 1970, in the order in which they began. One that stays and
+    /// waits for questions is not at work all that time: all that it takes counts as ours.
     pub(crate) fn seen(&self) -> Vec<Ran> {
         let text = fs::read_to_string(&self.log).unwrap_or_default();
         let mut gits: BTreeMap<String, Ran> = BTreeMap::new();

@@ -63,8 +63,8 @@ fn chain(files: usize) -> Vec<Figure> {
     ]
 }
 
-/// How long such windows are, and for how much of that a git runs. What is left is ours, with all that we sync. Of the
-/// one in the middle by that.
+/// How long such windows are, and for how much of that a git process runs. What is left is ours, with all that we sync.
+/// Of the one in the middle by that.
 fn middle(gits: &[Ran], window: impl Fn(usize) -> Range<i128>) -> (Duration, Duration) {
     let mut all: Vec<(Duration, Duration)> = (2..=LENGTH)
         .map(|n| {
@@ -87,8 +87,8 @@ fn stamp(project: &Project) -> i128 {
     (0..21).map(once).min().unwrap()
 }
 
-/// What a start cannot be had without beside its gits: a journal that says before it that the task is under way, and then
-/// that it has a worktree. As long as such commits take where a git has just made a worktree.
+/// What a start needs besides its git processes: a journal that records first that the task is in progress, and then
+/// that it has a worktree. As long as such commits take where git has just made a worktree.
 fn commits(project: &Project) -> Duration {
     let raw = Raw::open(&project.root);
     let once = |n: usize| {

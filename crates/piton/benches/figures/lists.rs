@@ -1,4 +1,4 @@
-//! Reading a large list of boxes, as whoever types `piton plan` waits for it.
+//! Reading a large list of boxes: what `piton plan` takes.
 
 use std::fs;
 

@@ -13,7 +13,7 @@ const AGENTS: usize = 8;
 const FAR_AWAY: u64 = 4_000_000_000;
 const WATCHED: Duration = Duration::from_secs(10);
 
-/// What a client has said once, line by line.
+/// The recorded output of a client, line by line.
 const RECORDED: &str = include_str!("../../../core/src/client/fixtures/claude-woken.jsonl");
 
 /// Says it again and again, some twenty lines a second.
@@ -74,7 +74,7 @@ fn busy(pid: u32) -> Duration {
     Duration::from_nanos(nanos.sum())
 }
 
-/// How many lines the agents have said so far, as their keepers wrote them down.
+/// How many lines the agents have printed so far, as their keepers recorded them.
 fn said(project: &Project) -> usize {
     let mut folders = vec![project.repo.join(".git/piton/runs")];
     let mut lines = 0;

@@ -177,7 +177,7 @@ impl Bench {
     pub(crate) fn environment(&self, client: Client, models: &Models, retries: u32) -> Value {
         let url = models.url();
         match client {
-            // A subscription: the service tells its limits to those only.
+            // A subscription: the service reports limits only to those.
             Client::Claude => json!({
                 "ANTHROPIC_BASE_URL": url, "CLAUDE_CODE_OAUTH_TOKEN": "dummy",
                 "CLAUDE_CODE_MAX_RETRIES": retries.to_string(),

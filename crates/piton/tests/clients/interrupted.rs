@@ -21,12 +21,12 @@ with_the_others![
     a_conversation_that_is_gone_is_begun_anew,
 ];
 
-/// A run whose client is in the middle of a tool call, which ends when somebody comes to `gate`.
+/// A run whose client is in the middle of a tool call, which ends when the test opens `gate`.
 fn in_a_call(bench: &Bench) -> (Models, Running) {
     let (arrived, gate) = (bench.sandbox.fifo("arrived"), bench.sandbox.fifo("gate"));
     let done = "echo done > T1.txt";
     // opencode does not run what names a file elsewhere, unless it is for the shell to open.
-    // Who begins anew finds what the first one left, and need not wait.
+    // A client that starts again finds what the first one left, and need not wait.
     let wait = format!("test -e begun || {{ touch begun; cat < {arrived}; cat < {gate}; }}");
     let mut turns = vec![shell("true"); earlier(bench)];
     turns.extend([shell(&format!("{wait}; {done}")), say("It is done.")]);

@@ -38,7 +38,7 @@ fn a_server_that_is_always_busy_is_waited_for_and_no_attempt_is_spent(bench: &Be
 
 fn a_usage_limit_is_waited_for_and_no_attempt_is_spent(bench: &Bench) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
-    // Codex tells minutes only.
+    // Codex reports minutes only.
     let until = (i64::try_from(now.as_secs()).expect("a small number") / 60 + 120) * 60;
     let models = bench.serve([script("Please do T1", [say("Done.").after(bench.client.limit(until))])]);
     bench.plan(&models, &format!("attempts = 1\n{}", task("T1", "")));

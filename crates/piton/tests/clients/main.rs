@@ -2,7 +2,7 @@
 //!
 //! `./check` installs them into `.cache/clients`; `PITON_TEST_CLIENTS` names another folder with their programs. A client
 //! that is not there is said so, and its tests pass without having looked: `./check` counts them. It does not install
-//! gemini and opencode; their tests look where somebody names a folder that has them.
+//! gemini and opencode; their tests run if the environment names a folder that has them.
 #![cfg(unix)]
 
 mod bench;

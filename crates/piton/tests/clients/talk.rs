@@ -1,5 +1,5 @@
-//! How clients talk back: by Piton's tools from inside an attempt, when they stop without a word, and as somebody who
-//! keeps the ledger by themselves.
+//! How clients talk back: by Piton's tools from inside an attempt, when they stop without a word, and as clients that
+//! keep the ledger by themselves.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -59,7 +59,7 @@ fn an_agent_behind_its_fence_asks_and_reports_by_tools_about_its_own_task_only(b
         assert!(!outside.exists() && !home.exists());
         assert_eq!(bench.sandbox.read(&known), "{}");
     }
-    // Nothing was changed that somebody should look at, and nothing lies about.
+    // Nothing was changed outside of the worktree, and no process is left.
     assert_eq!(bench.events("outside of its worktree"), [] as [Value; 0]);
     assert_eq!(bench.processes(), []);
 }
@@ -119,7 +119,7 @@ pub(crate) fn a_client_that_works_by_itself_keeps_the_ledger_by_what_init_wrote(
     let status = bench.sandbox.run("status T1 --plan plan.toml --json").exits(0).stdout;
     assert!(status.contains("\"completed\"") && status.contains("\"checked\""), "{status}\n{said}");
     let _ = bench.sandbox.run("log --plan plan.toml").exits(0).says(&format!("report by {name}"));
-    // It was told how to work, and sent on by the hook when it had not reported.
+    // Its prompt said how to work, and the hook sent it on when it had not reported.
     let told = models.last_request();
     for words in ["Working with Piton", "You have taken T1 and not reported on it"] {
         assert!(told.contains(words), "nobody told it {words:?}:\n{said}");
@@ -130,7 +130,7 @@ pub(crate) fn a_client_that_works_by_itself_keeps_the_ledger_by_what_init_wrote(
     assert_eq!(after.replace("?? T1.txt", "").trim(), before.trim());
 }
 
-/// A client that nobody of ours has started, in the project; what it said.
+/// A client in the project that Piton did not start; what it said.
 fn by_itself(bench: &Bench, models: &Models, prompt: &str) -> String {
     // It finds `piton` as people do.
     let folder = bench.sandbox.program("piton", &format!("exec {} \"$@\"", env!("CARGO_BIN_EXE_piton")));

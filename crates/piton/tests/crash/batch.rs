@@ -55,7 +55,7 @@ fn a_crash_around_the_move_of_several_tasks_has_one_right_continuation() {
         // Those that are proven together pass a point together, so there may be no second time.
         assert!(sandbox.has_crashed() || *nth == 2, "{point} was passed");
         if *point == "landing.before-move" {
-            // Somebody commits before the next engine looks.
+            // A person commits before the next engine starts.
             sandbox.git(&["commit", "--quiet", "--allow-empty", "-m", "By a person"]);
         }
         if sandbox.has_crashed() {

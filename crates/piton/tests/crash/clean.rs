@@ -1,4 +1,4 @@
-//! `piton clean` is killed, or a git of its: what only a worktree had is kept, and the next `clean` finishes.
+//! `piton clean` or one of its git processes is killed: what only a worktree had is kept, and the next `clean` finishes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -52,7 +52,7 @@ fn unfinished() -> Sandbox {
     sandbox
 }
 
-/// All that somebody wrote can be reached from a ref, and nothing else is left.
+/// All work can be reached from a ref, and nothing else is left.
 #[track_caller]
 fn assert_cleaned(sandbox: &Sandbox) {
     let kept = sandbox.git(&["rev-list", "--objects", "--all"]);
@@ -94,7 +94,7 @@ fn a_clean_that_is_killed_loses_nothing_and_the_next_one_finishes() {
     told(&format!("{runs} kills of a clean"));
 }
 
-/// The ends of a removal, where no folder tells any more that something is left.
+/// The last steps of a removal, when no folder shows any more that something is left.
 #[test]
 fn what_a_killed_clean_has_left_is_found_without_its_folder() {
     let sandbox = unfinished();

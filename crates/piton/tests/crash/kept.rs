@@ -49,7 +49,7 @@ pub(crate) fn files() -> Vec<(String, String)> {
     files
 }
 
-/// Both at the end of a run, without times, hashes and paths, and without what depends on who was first.
+/// Both at the end of a run, without times, hashes and paths, and without what depends on which task was first.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
     state: Value,
@@ -71,7 +71,7 @@ impl Kept {
             let task = &mut state["tasks"][id];
             assert!(task["commits"].as_array().is_some_and(|commits| !commits.is_empty()), "{id}: {text}");
             if let Some(errors) = task["errors"].as_array_mut() {
-                // An agent that died with its keeper is told there too.
+                // An agent that died with its keeper is recorded there, too.
                 errors.retain(|error| error["type"] == "verification_failed");
             }
             if reference::PAIRS.concat().contains(&id) {
@@ -104,7 +104,7 @@ impl Kept {
             assert_eq!(state["tasks"][id]["status"], "completed", "{id}");
             assert_eq!(state["worktrees"][id]["status"], "cleaned", "{id}");
         }
-        // Each spends one, and whoever was wrong at first another: a conflict costs nothing, and a crash neither.
+        // Each task spends one attempt, and one that failed at first another. A conflict costs nothing, nor does a crash.
         assert_eq!(state["metrics"]["total_attempts"], TASKS.len() + 1);
         assert_eq!(state["context_update"]["status"], "completed");
         assert_eq!(self.entered, 1, "{}", self.description);
@@ -143,7 +143,7 @@ fn smooth(value: &mut Value) {
         }
         Value::Array(items) => {
             items.iter_mut().for_each(smooth);
-            // The order of landing is that of who was first.
+            // The order of landing depends on which task was first.
             items.sort_by_key(ToString::to_string);
         }
         _ => {}

@@ -130,7 +130,7 @@ fn a_keeper_that_is_killed_takes_its_agent_along_and_the_engine_goes_on() {
     });
 }
 
-/// At moments that nobody chose, so that git is hit in the middle of its work too. The harness that hits every
+/// At random moments, so that git is hit in the middle of its work too. The harness that hits every
 /// one of its steps is another one; `PITON_CRASH_MOMENTS=500` makes this one long.
 #[test]
 fn everything_is_killed_at_moments_spread_over_the_run() {

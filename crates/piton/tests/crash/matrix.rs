@@ -89,7 +89,7 @@ fn cases_at(at: usize, point: &str, count: usize) -> Vec<Case> {
     let both = passes.into_iter().flat_map(|nth| [(nth, Mode::Engine), (nth, Mode::Everything)]);
     let keepers = killed_by(point) == Killed::Keeper;
     let wanted = |(nth, mode): &(usize, Mode)| match mode {
-        // A keeper that dies leaves an engine that goes on to the end: nobody is left to be killed.
+        // If a keeper dies, the engine goes on to the end: no process is left to be killed.
         Mode::Everything if keepers => false,
         _ if all => true,
         Mode::Everything => *nth == middle && at % 2 == 1,
@@ -160,7 +160,7 @@ fn assert_ended(ended: &Ended) {
     assert!(ended.aborted() || ended.code() == Some(0), "{}", ended.text);
 }
 
-/// Agents, keepers, and gits in the middle of their work.
+/// Agents, keepers and git processes in the middle of their work.
 fn finish_off(sandbox: &Sandbox, mode: Mode) {
     if mode == Mode::Everything {
         sandbox.kill_all();
@@ -180,7 +180,7 @@ fn killed_by(point: &str) -> Killed {
     }
 }
 
-/// Who was killed by one or the other.
+/// Which processes one or the other killed.
 fn both(one: Killed, other: Killed) -> Killed {
     match (one, other) {
         (Killed::Engine, killed) | (killed, Killed::Engine) => killed,
@@ -190,7 +190,7 @@ fn both(one: Killed, other: Killed) -> Killed {
 }
 
 /// A reference run that has crashed there, and whether it was at that very pass. How often a point is passed depends a
-/// little on who is first.
+/// little on which process is first.
 fn crashed(form: Form, (point, nth, mode): &Case) -> (Sandbox, bool) {
     let mut pass = *nth;
     loop {

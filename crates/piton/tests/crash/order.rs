@@ -54,7 +54,7 @@ fn no_file_gets_its_name_before_its_content_is_on_the_disk() {
     let (noted, repo) = (Arc::clone(&seen), sandbox.repo.clone());
     run_watched(&sandbox, move |point, disk| {
         let ([from, to], true) = (&point.paths[..], is_named(point)) else { return };
-        // Indexes, checkouts and the like are made anew from what is named here.
+        // Indexes, checkouts and the like are made again from what is named here.
         if to.contains("/piton/tmp/") {
             return;
         }
@@ -258,8 +258,8 @@ const SPOKEN_OF: &str = "
     SELECT coalesce(json_extract(body, '$.work.commit'), json_extract(body, '$.intent.candidate'))
     FROM events WHERE json_extract(body, '$.event') IN ('work_captured', 'landing_prepared')";
 
-/// Until the journal knows of a landing, its pins and its worktree are what a recovery goes by. And once it does, nobody
-/// looks at the person's files again.
+/// Until the journal knows of a landing, a recovery needs its pins and its worktree. After that, no process looks at the
+/// person's files again.
 #[test]
 fn nothing_is_taken_away_before_its_landing_is_journaled() {
     #[derive(Default)]
@@ -317,7 +317,7 @@ fn taken(path: &Utf8Path, root: &Utf8Path) -> Option<(String, String)> {
     ["T1", "T2"].contains(&task).then(|| (what.to_owned(), task.to_owned()))
 }
 
-/// A rescue may be the only copy, and what it holds was written by gits that sync nothing.
+/// A rescue may be the only copy, and what it holds was written by git processes that sync nothing.
 #[test]
 fn a_rescue_gets_its_name_after_everything_was_synced() {
     let sandbox = two_tasks(Target::CheckedOut);
@@ -331,7 +331,7 @@ fn a_rescue_gets_its_name_after_everything_was_synced() {
         match (point.call, point.end) {
             ("syncfs", Some(0)) if point.who == Who::Engine => synced = true,
             (call, None) if call.starts_with("rename") || call.starts_with("link") => {
-                // An object by anybody, after the sync.
+                // An object, written by any process after the sync.
                 synced &= !to.contains("/.git/objects/");
                 if to.contains("/.git/refs/piton/rescue/") {
                     noted.lock().expect("nobody panics in here").push(synced);

@@ -14,7 +14,7 @@ use crate::kept;
 use crate::reference::{self, Form, TASKS};
 use crate::sandbox::{Ended, Sandbox};
 
-/// Who is killed when a point is reached.
+/// Which processes are killed when a point is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Keepers, agents and the git in question live on.
@@ -25,7 +25,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// Who can be killed at points of a kind. `PITON_CRASH_WHO` leaves one of them.
+    /// Which processes can be killed at points of a kind. `PITON_CRASH_WHO` leaves one of them.
     pub(crate) fn at(kind: &str) -> Vec<Mode> {
         let wished = std::env::var("PITON_CRASH_WHO").ok();
         let mut modes = vec![Mode::Engine, Mode::Everything];
@@ -138,7 +138,7 @@ fn changes(point: &Point) -> bool {
 /// A path without what differs from run to run and from task to task.
 fn sort_of(path: &str, root: &Utf8Path) -> String {
     let Ok(inside) = Utf8Path::new(path).strip_prefix(root) else { return path.to_owned() };
-    // Of what the project consists of, these are Piton's.
+    // These parts of the project are Piton's.
     if let Ok(file) = inside.strip_prefix("p").map_or_else(Err, |path| path.strip_prefix(kept::PLAN)) {
         return Utf8Path::new("p/PLAN")
             .join(sort_of_name(file.as_str()))

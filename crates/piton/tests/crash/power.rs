@@ -1,4 +1,4 @@
-//! The power goes: what was never synced is gone, what Piton said is not.
+//! Power cuts: what was never synced is lost, but nothing that Piton has reported.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use crate::syscalls::seed;
 
 /// The end of a commit to the journal.
 pub(crate) const COMMIT: &str = "engine fdatasync p/.git/piton/piton.db-wal";
-/// How many cuts are made if nobody says more: what two cores do in some twenty seconds.
+/// How many cuts are made by default: what two cores do in some twenty seconds.
 const SAMPLE: usize = 6;
 
 /// `piton run` until the power goes there: at the end of a sync, or when another change is about to be made.
@@ -188,7 +188,7 @@ fn completed(sandbox: &Utf8Path) -> usize {
     committed(sandbox, "SELECT body FROM events WHERE json_extract(body, '$.event') = 'completed'").len()
 }
 
-/// How often the target was moved, how many landings the journal tells of, and those it told of before the folder of
+/// How often the target was moved, how many landings the journal has, and how many it had before the folder of
 /// the ref was synced.
 #[derive(Default)]
 struct Seen {
@@ -198,7 +198,7 @@ struct Seen {
     too_early: Vec<usize>,
 }
 
-/// `piton run`, after so many moves of the target that nobody has synced.
+/// `piton run`, after so many moves of the target that were not synced.
 fn watched_landings(sandbox: &Sandbox, moved: usize) -> Seen {
     let seen = Arc::new(Mutex::new(Seen { moved, ..Seen::default() }));
     let (watched, root) = (Arc::clone(&seen), sandbox.root.clone());
@@ -235,7 +235,7 @@ fn a_landing_is_journaled_after_the_folder_of_the_ref_was_synced() {
     assert!(seen.too_early.is_empty(), "journaled before the ref was safe: {:?}", seen.too_early);
 }
 
-/// Whoever moved it was killed before that.
+/// The process that moved it was killed before that.
 #[test]
 fn a_landing_that_is_found_made_is_synced_before_it_is_journaled() {
     let sandbox = two_tasks(Target::CheckedOut);

@@ -1,7 +1,7 @@
 //! The reference plan: a retry, a textual conflict, a pair that is red together, two layers of parallel
 //! tasks, a dirty main checkout with the target checked out in it, and landing checks.
 //!
-//! Its end does not depend on who is first: agents write what their worktree calls for, and those who are to
+//! Its end does not depend on which task is first: agents write what their worktree calls for, and those who are to
 //! meet wait until the other one has begun.
 
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// As whoever started the tests wants it.
+    /// As the environment of the tests asks for it.
     pub(crate) fn wished() -> Form {
         match std::env::var("PITON_CRASH_PLAN").as_deref() {
             Ok("execute") => Form::Execute,
@@ -176,7 +176,7 @@ pub(crate) fn sandbox() -> Sandbox {
     Form::wished().sandbox()
 }
 
-/// Who was killed.
+/// Which processes were killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Killed {
     /// Keepers and agents lived on, and no git was at work.
@@ -193,7 +193,7 @@ pub(crate) enum Killed {
     Power,
 }
 
-/// Everything about the end of a run that does not depend on who was first.
+/// Everything about the end of a run that does not depend on which task was first.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct End {
     code: Option<i32>,
@@ -257,7 +257,7 @@ impl End {
     }
 }
 
-/// No job runs twice, and nobody runs again whose outcome was on disk: what is beyond the plan's own runs
+/// No job runs twice, and none runs again whose outcome was on disk: what is beyond the plan's own runs
 /// made up for agents that died.
 #[track_caller]
 pub(crate) fn assert_runs(sandbox: &Sandbox, killed: Killed) {
@@ -290,7 +290,7 @@ pub(crate) fn assert_recovers(sandbox: &Sandbox, killed: Killed) {
 pub(crate) fn assert_ended(sandbox: &Sandbox, last: &Ended, killed: Killed) {
     let mut end = End::of(sandbox, last);
     if matches!(killed, Killed::EngineOverGit | Killed::Git | Killed::Everything | Killed::Power) {
-        // What a killed merge left in a worktree may be somebody's, for all Piton knows: it is kept, and told.
+        // What a killed merge left in a worktree may be a person's work, for all Piton knows. It is kept and reported.
         let events = sandbox.events();
         let told =
             |name: &str| events.iter().any(|event| event["event"] == "rescued" && event["reference"] == name);

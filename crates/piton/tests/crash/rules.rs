@@ -219,7 +219,7 @@ fn an_empty_ref_lock_goes_if_it_is_younger_than_the_intent() {
         let last = sandbox.run().expect(3);
         assert!(last.text.contains(lock.as_str()), "{}", last.text);
         fs::File::create(&lock).expect("a lock").set_modified(std::time::SystemTime::now()).expect("a time");
-        // Held open by somebody alive: by us, and then no longer.
+        // Held open by a live process: this one, and then no longer.
         let held = fs::File::open(&lock).expect("a lock");
         sandbox.run().expect(3);
         drop((held, old));
@@ -268,7 +268,7 @@ fn a_worktree_without_its_ready_event_is_made_anew() {
         sandbox.run().expect(0);
         sandbox.assert_landed_once(&["T1", "T2"]);
         assert_eq!(sandbox.git(&["ls-tree", "--name-only", "main"]), "a.txt\nplan.toml\nt1.txt\nt2.txt");
-        // It existed once, so it is kept, and said so.
+        // It exists only once, so Piton keeps it and says so.
         let rescued = sandbox.events_of("T1", "rescued");
         let commit = rescued[0]["commit"].as_str().expect("an id");
         assert_eq!(sandbox.git(&["show", &format!("{commit}:stray.txt")]), "from nobody knows where");
@@ -355,7 +355,7 @@ fn a_branch_moved_while_nobody_looks_does_not_land() {
     in_parallel(&["capture.pinned", "check.ended", "land.merged"], |point| {
         let sandbox = two_tasks(Target::CheckedOut);
         sandbox.run_crashing(point, 1);
-        // A person goes on where the agent stopped: nobody has verified that.
+        // A person goes on where the agent stopped: that is not verified.
         sandbox.git(&["switch", "--quiet", "--create", "theirs", "worktree-T1"]);
         fs::write(sandbox.repo.join("stray.txt"), "by a person\n").expect("a file");
         sandbox.git(&["add", "stray.txt"]);
@@ -431,7 +431,7 @@ fn what_git_left_after_it_moved_the_target_is_cleared_away() {
     for lock in &locks {
         fs::write(lock, "").expect("a lock");
     }
-    // The next landing is later than these, so for that one they would be somebody's.
+    // The next landing is later than these, so for that one they would be a person's.
     let last = sandbox.run();
     assert_done(&sandbox, &last, [1, 1]);
 }
@@ -475,7 +475,7 @@ fn a_worktree_that_a_power_cut_emptied_is_made_anew() {
     });
 }
 
-/// Its job was prepared and its worktree journaled as ready, and nobody had begun.
+/// Its job was prepared and its worktree journaled as ready, and the agent had not started.
 #[test]
 fn an_agent_does_not_begin_in_a_worktree_from_before_a_power_cut() {
     let sandbox = two_tasks(Target::CheckedOut);
@@ -507,7 +507,7 @@ fn a_check_that_nobody_has_looked_at_before_its_worktree_moved_on_is_run_again()
     let plan = AGENT.replace("test -s t1.txt", "echo ran >> $HOME/ran.txt; echo b > a.txt");
     let sandbox = Sandbox::new("plan.toml", SCRIPT, &[("a.txt", "a\n"), ("plan.toml", &plan)]);
     sandbox.run_crashing("check.ended", 1);
-    // Meanwhile somebody else has used it.
+    // Meanwhile another process has used it.
     let worktrees = sandbox.git(&["worktree", "list", "--porcelain"]);
     let of_checks = worktrees.lines().find_map(|line| {
         let path = line.strip_prefix("worktree ")?;

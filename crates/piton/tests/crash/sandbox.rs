@@ -132,8 +132,8 @@ impl Sandbox {
         command.env("PITON_BOOT", self.boots.load(Ordering::SeqCst).to_string());
     }
 
-    /// Whoever begins from now on finds that the machine has been off, for a minute or so: what scripts lock with, and what
-    /// they may have been writing, is old by then.
+    /// A process that starts from now on finds that the machine has been off, for a minute or so: what scripts lock with,
+    /// and what they may have been writing, is old by then.
     pub(crate) fn reboot(&self) {
         self.boots.fetch_add(1, Ordering::SeqCst);
         let entries = self.repo.join(self.plan).read_dir_utf8().into_iter().flatten().flatten();
@@ -191,7 +191,7 @@ impl Sandbox {
         self.start(&[&["run", self.plan], self.run_args].concat(), env)
     }
 
-    /// `piton run` with somebody watching, see [`Sandbox::watched`].
+    /// `piton run` under the tracer, see [`Sandbox::watched`].
     #[track_caller]
     pub(crate) fn watched_run(
         &self,
@@ -200,7 +200,7 @@ impl Sandbox {
         self.watched(&["run", self.plan], Calls::default(), watch)
     }
 
-    /// Any command of Piton's, with somebody watching every change of the disk, to its own end. What outlives
+    /// Any command of Piton's, with the tracer watching every change of the disk, to its own end. What outlives
     /// it is watched on.
     #[track_caller]
     pub(crate) fn watched(
@@ -512,7 +512,7 @@ impl Drop for Sandbox {
 /// What every agent does first: say that it runs, and wait at the gate if there is one for it.
 ///
 /// `hold/TASK.N` is a gate for the N-th run of the task: a FIFO that it waits at once it has said so in
-/// `hold/here`, another one. The gate goes first, so that nobody waits there twice.
+/// `hold/here`, another one. The gate goes first, so that no script waits there twice.
 const BEGAN: &str = r#"
 echo "$PITON_TASK $PITON_ATTEMPT $PITON_JOB" >> ROOT/began.txt
 run=$(grep -c "^$PITON_TASK " ROOT/began.txt)

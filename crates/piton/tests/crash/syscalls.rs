@@ -1,4 +1,4 @@
-//! `kill -9` at every sync, rename, link, unlink and the like of the engine, its keepers and its gits.
+//! `kill -9` at every sync, rename, link, unlink and the like of the engine, its keepers and its git processes.
 //!
 //! `cargo xtask crash` does all of them; here it is a sample that has every kind in it.
 
@@ -14,7 +14,7 @@ use crate::points::{Mode, Place, crash_free, run_to};
 use crate::reference::{self, Form, Killed};
 use crate::sandbox::{Ended, Sandbox};
 
-/// A wish of whoever started the tests.
+/// A setting from the environment of the tests.
 pub(crate) fn wish<T: FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok()?.parse().ok()
 }
@@ -31,7 +31,7 @@ fn killed(mode: Mode) -> Killed {
     }
 }
 
-/// How many points are tried if nobody says more: what two cores do in half a minute.
+/// How many points are tried by default: what two cores do in half a minute.
 const SAMPLE: usize = 10;
 
 /// The n-th point of a kind, and a way to die there.
@@ -80,7 +80,7 @@ fn a_kill_at_any_change_of_the_disk_changes_nothing_about_the_end() {
     assert_survived(form, &cases(crash_free(form)));
 }
 
-/// Of each kind of change that is made for the private git directory of an attempt, one.
+/// One change of each kind that is made for the private git directory of an attempt.
 #[test]
 fn a_kill_around_an_attempts_own_git_directory_changes_nothing_about_the_end() {
     if let Err(why) = piton_engine::keeper::fences_are_possible() {
@@ -92,7 +92,7 @@ fn a_kill_around_an_attempts_own_git_directory_changes_nothing_about_the_end() {
     assert_survived(Form::Fenced, &cases(&passes));
 }
 
-/// Kill a run at each of these, and see that it ends like the one that nobody killed.
+/// Kill a run at each of these, and see that it ends like one that was not killed.
 pub(crate) fn assert_survived(form: Form, cases: &[Case]) {
     let passes = crash_free(form);
     let (earlier, never) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
@@ -101,7 +101,7 @@ pub(crate) fn assert_survived(form: Form, cases: &[Case]) {
             Some((sandbox, ended, exactly)) => {
                 earlier.fetch_add(usize::from(!exactly), Ordering::Relaxed);
                 match mode {
-                    // Nobody starts another one: what was killed was not the engine.
+                    // No other run is started: what was killed was not the engine.
                     Mode::Alone => reference::assert_ended(&sandbox, &ended, killed(*mode)),
                     Mode::Engine | Mode::Everything => {
                         reference::assert_recovers(&sandbox, killed(*mode));
@@ -124,11 +124,11 @@ pub(crate) fn assert_survived(form: Form, cases: &[Case]) {
     assert!(missed * 10 <= runs, "{missed} of {runs} runs never got to their point: {never:#?}");
 }
 
-/// So often the same point is tried before an earlier one is: who is first differs.
+/// How often the same point is tried before an earlier one is: the order of processes differs.
 const TRIES: usize = 3;
 
 /// A reference run that was killed there, or at an earlier point if it does not get there, and whether it was there
-/// exactly. How often a point is passed depends a little on who is first.
+/// exactly. How often a point is passed depends a little on which process is first.
 fn crashed(form: Form, place: &Place, mode: Mode) -> Option<(Sandbox, Ended, bool)> {
     let mut place = place.clone();
     for earlier in 0.. {
@@ -165,7 +165,7 @@ fn a_second_kill_while_recovering_changes_nothing_either() {
     if std::env::var("PITON_CRASH_DOUBLE").is_ok_and(|wanted| wanted == "all") {
         let cases: Vec<_> = (1..=points).flat_map(|first| both.map(|mode| (first, mode))).collect();
         let runs = in_parallel(&cases, |first| {
-            // How long the recovery is, only the recovery tells.
+            // How long the recovery is, is known only after it.
             let is_in_it =
                 |second: &usize| both.map(|then| kill_twice(*first, (*second, then))).contains(&true);
             let seconds = (1..).take_while(is_in_it).count();

@@ -159,7 +159,7 @@ fn every_agent_does_well() {
     assert!(told.contains("/top") && told.contains("Count"), "{told}");
 }
 
-/// Nobody waits for what need not be waited for, and it comes to the same.
+/// Tasks that do not depend on each other run at once, and the result is the same.
 #[test]
 fn several_work_at_once() {
     let sandbox = wordbook();
@@ -278,7 +278,7 @@ fn recipes_beside_a_live_engine_are_heard_and_it_goes_on() {
     act(&sandbox, &gated);
     let mut engine = sandbox.piton(run().split_whitespace()).spawn();
     engine.until_says("L1-001   attempt 1 started");
-    // Somebody counts, adds a field of theirs, and gives up on the page nobody reads.
+    // A script counts, adds a field of its own, and gives up on one page.
     let edited = recipe(
         &sandbox,
         ".metrics.tasks_completed = 5 | .completed += [\"L1-001\"] | .dashboard.colour = \"red\" \
@@ -423,7 +423,7 @@ fn left_by_another(sandbox: &Sandbox) {
 fn a_run_that_another_system_left_half_done_is_finished() {
     let sandbox = wordbook();
     left_by_another(&sandbox);
-    // Nobody does again what is done, and the one that failed is told why.
+    // What is done is not done again, and the task that failed gets the reason.
     act(
         &sandbox,
         &format!(

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::{PLAN, edit, replace, shop, state, statuses};
 
-/// A run that nobody drives.
+/// A run without an engine.
 fn ledger() -> Sandbox {
     let sandbox = shop();
     let _ = sandbox.run(&format!("next --plan {PLAN}")).exits(0).says("L1-001");
@@ -53,7 +53,7 @@ fn a_task_that_is_called_completed_is_judged_by_its_checks() {
         state["tasks"]["L1-001"]["status"] = json!("completed");
         state["metrics"]["completed_tasks"] = json!(1);
     });
-    // Nobody began it: no attempt is spent, and whoever looks next is told.
+    // It was never started: no attempt is spent, and the next command says so.
     let _ =
         sandbox.run("next").exits(0).says("rejected an edit of execute-state.json: L1-001: reported done");
     assert_eq!(statuses(&sandbox), ["pending", "pending", "pending"]);
@@ -91,7 +91,7 @@ fn work_that_is_not_committed_is_not_completed_and_nothing_builds_on_it() {
     assert_eq!(statuses(&sandbox), ["completed", "pending", "pending"]);
 }
 
-/// Nobody has a worktree for it, and nothing has changed: the seed's rule for an agent that is gone.
+/// It has no worktree, and nothing has changed: the rule of that system for an agent that is gone.
 #[test]
 fn what_is_only_said_to_be_in_progress_is_taken_back_when_an_engine_begins() {
     let sandbox = ledger();
@@ -102,7 +102,7 @@ fn what_is_only_said_to_be_in_progress_is_taken_back_when_an_engine_begins() {
     let _ =
         sandbox.run(&format!("run {PLAN}")).says("L1-001 is free again: in progress in execute-state.json");
     assert_ne!(statuses(&sandbox)[0], "in_progress");
-    // Whoever has a worktree, or has begun to change something, is at work.
+    // A task with a worktree, or with changed files, is in progress.
     let sandbox = ledger();
     edit(&sandbox, |state| {
         state["tasks"]["L1-001"]["status"] = json!("in_progress");
@@ -141,7 +141,7 @@ fn a_stale_copy_is_not_an_edit() {
     assert!(!log(&sandbox).contains("edited in"));
 }
 
-/// Two edits of one copy: the first is not heard again with the second.
+/// Two edits of one copy: the first is not applied again with the second.
 #[test]
 fn an_edit_is_heard_once() {
     let sandbox = ledger();
@@ -171,7 +171,7 @@ fn what_the_rules_refuse_is_put_right_and_kept_once() {
         log(&sandbox)
     );
     assert!(sandbox.read(format!("{PLAN}/execute-state.json.refused")).contains("in_progress"));
-    // Whoever asks about the task is told, and so is whoever reads the file.
+    // `piton log` says so, and so does the file.
     let _ = sandbox
         .run("log L2-001")
         .exits(0)
@@ -269,7 +269,7 @@ fn a_command_that_dies_over_the_file_is_recorded_and_the_file_catches_up() {
     }
 }
 
-/// Whoever writes in the very moment Piton does is displaced, and heard.
+/// An edit in the very moment in which Piton writes is overwritten, and applied all the same.
 #[test]
 fn an_edit_in_the_moment_of_writing_is_heard() {
     let sandbox = ledger();
@@ -283,7 +283,7 @@ fn an_edit_in_the_moment_of_writing_is_heard() {
     assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
 }
 
-/// What a process displaced and did not live to hear lies beside the file.
+/// A process overwrote an edit and died before it applied it: the edit lies beside the file.
 #[test]
 fn an_edit_that_was_displaced_by_one_who_died_is_heard() {
     let sandbox = ledger();
@@ -341,7 +341,7 @@ fn every_edit_of_one_writer_beside_an_engine_is_heard() {
         let before = state(&sandbox)["piton_seq"].clone();
         edit(&sandbox, |state| state[format!("edit{n}")] = json!(n));
         if n % 5 == 0 {
-            // Now and then it has been heard, and Piton has written the file anew.
+            // Now and then the edit has been applied, and Piton has written the file again.
             until("an answer", || (state(&sandbox)["piton_seq"] != before).then_some(()));
         }
     }
@@ -353,7 +353,7 @@ fn every_edit_of_one_writer_beside_an_engine_is_heard() {
     assert_eq!(statuses(&sandbox), ["completed", "completed", "completed"]);
 }
 
-/// What the agent of a task's last try was told.
+/// The prompt of a task's last try.
 fn prompt(sandbox: &Sandbox, id: &str) -> String {
     let runs = sandbox.own().join("runs").read_dir_utf8().expect("a folder").flatten();
     let jobs = runs.flat_map(|run| run.path().join(id).read_dir_utf8().into_iter().flatten().flatten());

@@ -48,7 +48,7 @@ fn every_command_finds_the_run_by_its_plan_from_anywhere() {
         let line = format!("status --plan {relative} --json");
         let _ = sandbox.piton(line.split_whitespace()).within(&folder).run().exits(0).says("\"total\": 3");
     }
-    // Whoever stands in the plan's folder means that plan.
+    // A command in the plan's folder means that plan.
     let _ = sandbox.piton(["status"]).within(&plan).run().exits(0).says("2 pending");
     let _ = sandbox.run(&format!("start L1-001 --plan {plan} --by ada")).exits(0);
     assert_eq!(state(&plan)["tasks"]["L1-001"]["status"], "in_progress");

@@ -142,7 +142,8 @@ fn what_contradicts_the_tasks_is_refused_where_it_is_seen_beside_an_engine_too()
     }
 }
 
-/// `rm` the state, prune, remove the worktrees, start: what was begun goes on, and what begins anew is said at once.
+/// `rm` the state, prune, remove the worktrees, start: what was begun goes on, and the command says at once what begins
+/// again.
 #[test]
 fn a_full_reset_is_said_to_need_its_flag_and_works_with_it() {
     let sandbox = shop();
@@ -271,7 +272,7 @@ fn the_file_names_a_branch_and_a_worktree_that_are_there() {
     assert_eq!(state(&sandbox)["options"]["quiet"], true);
 }
 
-/// "Atomic Updates" and "Concurrency Considerations", as they stand there, while nobody looks and beside an engine: a
+/// "Atomic Updates" and "Concurrency Considerations", as they stand there, without an engine and beside one: a
 /// copy that takes the file's place, behind the lock that is touched.
 #[test]
 fn a_state_that_takes_the_files_place_behind_the_touched_lock_is_heard() {
@@ -325,7 +326,7 @@ rm execute-state.lock
     assert_eq!(statuses(&sandbox), ["completed"; 3]);
 }
 
-/// Every face says the same of a layer in which a task was given up.
+/// Every command says the same about a layer in which a task was abandoned.
 #[test]
 fn a_blocked_layer_is_blocked_in_every_face() {
     let sandbox = shop();

@@ -19,7 +19,7 @@ fn worktree(sandbox: &Sandbox) -> Utf8PathBuf {
     path
 }
 
-/// The same with the work committed in it, in words that tell nobody whose it is.
+/// The same with the work committed in it, with a message that does not name the task.
 fn worktree_with_work(sandbox: &Sandbox) -> Utf8PathBuf {
     let path = worktree(sandbox);
     sandbox.write(path.join("src/L1-001.txt"), "done\n");
@@ -38,7 +38,7 @@ fn recorded(sandbox: &Sandbox, status: &str, attempts: u32) -> Value {
     json!({ "status": status, "attempts": attempts, "worktree_path": path, "branch": "worktree-L1-001" })
 }
 
-/// Who works on the first task again would spoil it.
+/// An agent that works on the first task again would spoil it.
 fn spoil_the_first(sandbox: &Sandbox) {
     sandbox.script(&all_write().replace("write src/L1-001.txt done\n", "write src/L1-001.txt spoilt\n"));
 }
@@ -77,7 +77,7 @@ fn what_was_abandoned_stays_so_and_blocks_its_layer() {
     assert_eq!(statuses(&sandbox), ["abandoned", "pending", "pending"]);
     let state = state(&sandbox);
     assert_eq!(state["layers"]["1-foundation"]["status"], "blocked");
-    // What it left is still there for whoever looks into it, and the file says where.
+    // What it left is still there, and the file says where.
     assert_eq!(sandbox.read(path.join("src/half.txt")), "half done\n");
     assert_eq!(state["tasks"]["L1-001"]["worktree_path"], path.as_str());
     assert_eq!(state["worktrees"]["L1-001"]["status"], "abandoned");
@@ -165,7 +165,7 @@ fn work_whose_worktree_and_branch_are_gone_is_done_again() {
     }
 }
 
-/// Somebody deleted the branch under its worktree: nothing tells any more what was committed there.
+/// A person deleted the branch under its worktree: what was committed there is unknown.
 #[test]
 fn a_worktree_whose_branch_is_gone_loses_no_file() {
     for status in ["in_progress", "verifying", "verified"] {
@@ -216,7 +216,7 @@ fn a_worktree_that_somebody_locked_goes_on_and_is_not_taken_away() {
         assert_eq!(statuses(&sandbox), DONE);
         assert!(path.join("src/L1-001.txt").exists());
         assert!(sandbox.git(["worktree", "list", "--porcelain"]).contains("\nlocked"));
-        // Whoever locked it lets it go.
+        // The person unlocks it.
         sandbox.git(["worktree", "unlock", path.as_str()]);
         let _ = sandbox.run("clean").exits(0);
         assert!(!path.exists());
@@ -240,7 +240,7 @@ fn a_locked_worktree_whose_folder_is_gone_is_not_forgotten() {
     assert_eq!(statuses(&sandbox), DONE);
 }
 
-/// The other system died after git had moved the base and before it said so.
+/// The other system died after git had moved the base and before it recorded that.
 #[test]
 fn what_was_being_merged_and_is_in_the_base_is_completed() {
     for (folder_is_there, how) in [(true, "--no-ff"), (false, "--no-ff"), (false, "--ff-only")] {
@@ -262,7 +262,7 @@ fn what_was_being_merged_and_is_in_the_base_is_completed() {
     }
 }
 
-/// A branch that nobody committed to is part of every base.
+/// A branch without commits of its own is part of every base.
 #[test]
 fn a_branch_without_a_commit_of_its_own_is_not_merged_work() {
     for status in ["merging", "verified"] {
@@ -284,7 +284,7 @@ fn what_was_being_merged_without_a_merge_is_verified_again_and_lands() {
     lands_as_it_was(&sandbox, "only its checks run again");
 }
 
-/// A merge that was begun in somebody's checkout is theirs to end; until then the landing waits.
+/// A merge that a person began in their checkout is theirs to end. Until then the landing waits.
 #[test]
 fn a_merge_that_was_left_in_the_checkout_is_named_and_not_touched() {
     let sandbox = shop();
@@ -360,7 +360,7 @@ fn a_worktree_of_another_run_is_not_taken_over() {
     }
 }
 
-/// Whoever takes a run over may die over it, too.
+/// A process that takes a run over may die, too.
 #[test]
 fn a_take_over_that_dies_is_begun_again() {
     for status in ["in_progress", "verified"] {
@@ -386,7 +386,7 @@ fn a_take_over_that_dies_is_begun_again() {
     }
 }
 
-/// Somebody takes a run over anew, from a file that says more.
+/// A run is taken over again, from a file that says more.
 #[test]
 fn a_second_take_over_goes_on_where_the_first_one_was() {
     let sandbox = shop();

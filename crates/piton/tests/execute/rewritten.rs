@@ -24,7 +24,7 @@ fn lost(sandbox: &Sandbox, files: &[(&str, &str)]) -> String {
     hash
 }
 
-/// Somebody else's commit in the target.
+/// A commit by another person in the target.
 fn commit(sandbox: &Sandbox, file: &str, text: &str, message: &str) -> String {
     sandbox.write(file, text);
     sandbox.git(["add", file]);
@@ -118,7 +118,7 @@ fn what_was_squashed_is_known_by_the_files_it_leaves() {
     assert_eq!(state(&sandbox)["tasks"]["L1-001"]["commits"][0]["hash"], hash.as_str());
 }
 
-/// On another base, beside somebody else's change of the same file.
+/// On another base, beside another person's change of the same file.
 #[test]
 fn what_was_squashed_is_known_by_its_change() {
     let sandbox = shop();
@@ -287,7 +287,7 @@ fn work_that_was_being_merged_and_is_squashed_into_the_base_is_completed() {
     believes(&sandbox, FIRST, &format!("but {} there leaves the same files", short(&squashed)));
 }
 
-/// Somebody worked on a branch, squashed all of it into the target, and goes on there.
+/// A person worked on a branch, squashed all of it into the target, and goes on there.
 #[test]
 fn a_branch_of_many_tasks_that_was_squashed_is_known_as_a_whole() {
     for branch_is_there in [true, false] {

@@ -1,4 +1,4 @@
-//! From the first attempt to the last landing, and what the state file tells on the way.
+//! From the first attempt to the last landing, and what the state file shows on the way.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ fn a_plan_runs_as_it_is_and_its_state_file_tells_all_of_it() {
             "Merge worktree-L2-001: Serve invoices"
         ]
     );
-    // The state file is nobody's work, and not in the way of anybody's.
+    // The state file is not work, and does not disturb any.
     assert_eq!(sandbox.git(["status", "--porcelain"]), "");
 }
 
@@ -48,7 +48,7 @@ fn a_task_that_fails_five_times_is_abandoned_and_what_was_verified_has_landed() 
     assert_eq!(task["errors"][0]["type"], "verification_failed");
     assert_eq!(task["errors"][0]["step"], "src/L1-002.txt holds done");
     assert_eq!(task["retry_feedback"][0]["attempt"], 2);
-    // The worktree is kept for whoever looks into it.
+    // The worktree is kept, so that a person can look into it.
     let worktree = task["worktree_path"].as_str().expect("a path");
     assert!(fs::exists(worktree).expect("readable"), "{worktree}");
     assert_eq!(state["worktrees"]["L1-002"]["status"], "abandoned");
@@ -103,7 +103,7 @@ fn the_variables_of_the_system_stand_in_for_flags() {
     let _ = flag.env("EXECUTE_MAX_PARALLEL", "7").run().exits(0).says("\"max_parallel\": 2");
 }
 
-/// No task may change how it is judged, nor the file that tells how it went.
+/// No task may change how it is judged, nor the file that records its result.
 #[test]
 fn what_an_agent_does_to_the_plan_and_its_state_file_does_not_land() {
     let sandbox = shop();
@@ -116,7 +116,7 @@ fn what_an_agent_does_to_the_plan_and_its_state_file_does_not_land() {
     assert_eq!(sandbox.git(["diff", "--stat", "HEAD~3", "--", PLAN]), "");
 }
 
-/// In place there is one checkout for the work and for what Piton keeps beside it, which is nobody's work.
+/// In place there is one checkout for the work and for what Piton keeps beside it, which is not work.
 #[test]
 fn without_commits_the_state_file_is_not_part_of_the_work() {
     let sandbox = shop();

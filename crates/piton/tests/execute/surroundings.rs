@@ -1,5 +1,5 @@
-//! The repositories that plans of this system meet: each run works, or ends with the reason, and the checkout of whoever
-//! owns it stays as it was, but for what landed.
+//! The repositories that plans of this system meet: each run works, or ends with the reason, and the checkout of the
+//! person who owns it stays as it was, but for what landed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -75,7 +75,7 @@ fn runs(sandbox: &Sandbox) {
     before.has_only_moved_on(sandbox);
 }
 
-/// Landing does not wait for whoever owns the checkout.
+/// Landing does not wait for the person who owns the checkout.
 fn impatient(sandbox: &Sandbox) {
     let config = sandbox.read("piton.toml") + "landing_wait = \"0s\"\n";
     sandbox.write("piton.toml", &config);
@@ -164,7 +164,7 @@ fn submodules_are_left_alone() {
     sandbox.git_in(&library, ["commit", "-q", "-m", "Library"]);
     sandbox.git(["-c", "protocol.file.allow=always", "submodule", "add", "-q", library.as_str(), "lib"]);
     sandbox.commit("Submodule");
-    // Somebody works in it.
+    // A person works in it.
     sandbox.write("lib/file", "changed");
     runs(&sandbox);
 }
@@ -210,7 +210,7 @@ fn a_bare_repository_is_named() {
 fn a_branch_that_has_the_name_already_is_somebody_elses() {
     let sandbox = shop();
     sandbox.git(["branch", "worktree-L1-001", "main^"]);
-    // In a case that the file system of somebody else may not tell apart.
+    // Two names that differ only in case, which other file systems may not tell apart.
     sandbox.git(["branch", "worktree-l1-002", "main^"]);
     let branches =
         || sandbox.git(["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/worktree-*"]);
@@ -283,7 +283,7 @@ fn line_ends_that_git_leaves_as_they_are_make_nothing_dirty() {
     }
 }
 
-/// Git calls the file changed in every checkout, and so it is in the way until somebody commits what git wants.
+/// Git calls the file changed in every checkout, and so it is in the way until a person commits what git wants.
 #[test]
 fn a_file_that_git_always_calls_changed_is_named() {
     let sandbox = with_line_ends("*.txt text\n");
@@ -296,7 +296,7 @@ fn a_file_that_git_always_calls_changed_is_named() {
     runs(&sandbox);
 }
 
-/// Such a file system cannot be had everywhere. What git does about one can: it is told so.
+/// Such a file system is not available everywhere, so git is told that this is one.
 #[test]
 fn names_that_differ_in_case_only_land_or_are_named() {
     let sandbox = shop();
@@ -353,7 +353,7 @@ fn two_who_append_to_one_place_both_land() {
     assert_eq!(state["tasks"]["L1-002"]["attempts"], 1, "a conflict spends nothing");
 }
 
-/// One renames what the other deletes or changes; whoever comes second is asked.
+/// One renames what the other deletes or changes. The second one has to resolve it.
 #[test]
 fn a_file_that_is_renamed_on_one_side_and_gone_on_the_other_is_decided_by_the_agent() {
     let sandbox = shop();

@@ -77,7 +77,7 @@ fn a_run_goes_on_where_the_other_system_left_it() {
     assert!(sandbox.read(format!("{PLAN}/execute-state.json.bak")).contains("/home/somebody"));
 }
 
-/// A state that claims undone tasks are done must not fool anybody.
+/// A state that claims undone tasks are done is not believed.
 #[test]
 fn a_claim_that_git_does_not_bear_out_is_corrected() {
     let sandbox = shop();
@@ -211,7 +211,7 @@ fn a_state_file_that_lies_outside_the_project_is_left_alone() {
     let _ = sandbox.run("status").exits(1).says("no run");
 }
 
-/// A worktree in there would be part of somebody else's work.
+/// A worktree in there would be part of other work.
 #[test]
 fn worktrees_that_were_recorded_inside_another_repository_are_refused() {
     let sandbox = shop();

@@ -1,4 +1,4 @@
-//! Many processes write one run while an engine works on it. Whatever each of them is told must be what the
+//! Many processes write one run while an engine works on it. What each of them prints must be what the
 //! rules say at the place in the journal where it took effect, or, if it changed nothing, at some place
 //! between its start and its end.
 //!
@@ -52,7 +52,7 @@ enum Asked {
 fn whoever_writes_at_once_is_answered_as_if_one_after_the_other() {
     let (processes, commands) = size();
     let sandbox = storm_plan();
-    // The run exists before anybody comes: making it is another test's.
+    // The run exists before the processes start. Another test covers its creation.
     let _ = sandbox.run("next --plan plan.toml").exits(0);
     let journal = Journal::open_existing(&sandbox.own()).expect("a journal").expect("a run was made");
     let run = journal.runs().expect("readable")[0].id.clone();
@@ -154,7 +154,7 @@ fn ask(dice: &mut Rng) -> (String, Asked) {
             return (format!("report {ledgers} {words} --by {by} --json"), Asked::Report(command));
         }
         11 => {
-            // What is restless keeps the engine at work: nobody goes on without it.
+            // The `E` tasks keep the engine at work, so they are not skipped.
             let task = if anybodys.starts_with('E') { STEADY[dice.below(3)] } else { &anybodys };
             let command = Command::Skip { task: id(task), by: you(), reason: "no".to_owned() };
             (format!("skip {task} --reason no --json"), command)
@@ -239,7 +239,7 @@ struct Model<'a> {
     events: &'a [Recorded],
     /// The states after each event of a stretch of the journal.
     states: VecDeque<State>,
-    /// Events that somebody was told of.
+    /// Events that a command has printed.
     claimed: BTreeSet<u64>,
 }
 

@@ -24,7 +24,7 @@ fn with_too_few_descriptors_it_ends_in_words_and_goes_on_when_there_are_more() {
         let _ = sandbox.run("run plan.toml").exits(0);
         sandbox.assert_landed_once("main", &["T1", "T2", "T3"]);
         let _ = sandbox.run("doctor").exits(0);
-        // What could not be cleaned up for want of descriptors was told, and is done by this.
+        // Piton reported what it could not clean up without descriptors. This cleans it up.
         let _ = sandbox.run("clean").exits(0);
         (*limit, out)
     });

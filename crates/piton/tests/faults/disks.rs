@@ -129,7 +129,7 @@ fn a_disk_that_fills_up_stops_the_engine_and_it_goes_on_when_there_is_room() {
         let filler = room.path(&sandbox, "filler");
         fill(&filler);
         drop(pause);
-        // The journal has room of its own for a while, and tells what waits for some.
+        // The journal has room of its own for a while, and says what waits for space.
         let out = run.wait();
         let _ = match out.code {
             Some(1) => out
@@ -186,7 +186,7 @@ fn a_disk_that_is_read_only_can_be_looked_at_and_is_named_by_whoever_would_write
     sandbox.assert_tidy();
 }
 
-/// This is what the kernel does when a file system turns out to be damaged: whoever has files of it open keeps
+/// This is what the kernel does when a file system turns out to be damaged: a process that has files of it open keeps
 /// them, and every change fails.
 #[test]
 fn a_disk_that_becomes_read_only_in_the_middle_of_a_run_ends_the_engine_and_loses_nothing() {
@@ -205,7 +205,7 @@ fn a_disk_that_becomes_read_only_in_the_middle_of_a_run_ends_the_engine_and_lose
         drop(pause);
         let out = run.wait().exits(1);
         let _ = out.says("piton.db: the disk has become read-only");
-        // Nobody can write, and everybody says so.
+        // No command can write, and each says so.
         let _ = room.piton(&sandbox, ["run", "plan.toml"]).run().exits(1).says("read-only");
         room.mount(&format!("umount {}", sandbox.own()));
         room.mount(&format!("mount -o loop {}/disk.img {}", sandbox.root(), sandbox.own()));

@@ -43,7 +43,7 @@ fn what_others_do_while_an_engine_is_stopped_is_heard_when_it_goes_on() {
     let _ = sandbox.run("run plan.toml").exits(1).says("another engine is working on the run");
     let _ = sandbox.run("skip T2 --reason later").exits(0);
     let _ = sandbox.run("status").exits(0).says("T1");
-    // The agent ends, and nobody is there to hear it.
+    // The agent ends while no engine runs.
     sandbox.meet("gate");
     let kept = || sandbox.processes().iter().any(|(_, line)| line.contains(" keeper /"));
     until("the end of the keeper", || (!kept()).then_some(()));

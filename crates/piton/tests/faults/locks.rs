@@ -1,4 +1,4 @@
-//! Lock files that a git of somebody's left when it died, or holds right now.
+//! Lock files of git processes that died, or that are at work right now.
 
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
@@ -31,7 +31,7 @@ fn assert_done(sandbox: &Sandbox) {
     sandbox.assert_tidy();
 }
 
-/// It was there before the run began, so it is none of ours.
+/// It was there before the run began, so it is not Piton's.
 #[test]
 fn a_lock_from_before_the_run_is_left_alone_and_named_where_it_is_in_the_way() {
     let mut cases = vec![
@@ -59,7 +59,7 @@ fn a_lock_from_before_the_run_is_left_alone_and_named_where_it_is_in_the_way() {
         fs::remove_file(path).expect("it was left alone");
         let _ = sandbox.run("run plan.toml").exits(0);
         if *name == "packed-refs.lock" {
-            // No ref could be deleted; that was told, and is done now.
+            // No ref could be deleted. Piton said so, and deletes them now.
             let _ = sandbox.run("clean").exits(0);
             sandbox.git(["branch", "-q", "-d", "worktree-T1"]);
         }
@@ -67,7 +67,7 @@ fn a_lock_from_before_the_run_is_left_alone_and_named_where_it_is_in_the_way() {
     });
 }
 
-/// Left since the landing began, by a git that is gone: taken away. Held by somebody who lives: waited for.
+/// A lock that a dead git process left since the landing began is removed. For a lock of a live one, Piton waits.
 #[test]
 fn a_lock_that_comes_up_during_a_landing_is_taken_away_only_if_its_holder_is_dead() {
     let names = ["index.lock", "HEAD.lock", "refs/heads/main.lock"];

@@ -215,7 +215,7 @@ fn whatever_a_person_does_during_a_landing_nothing_is_lost_or_landed_twice() {
     });
 }
 
-/// A landing replaces the index as a whole: what somebody has put into it since it was looked at is not lost.
+/// A landing replaces the index as a whole. What a person has staged since it was read is not lost.
 #[test]
 fn what_a_person_stages_in_the_instant_before_a_landing_stays_staged() {
     let sandbox = project();
@@ -263,7 +263,7 @@ fn a_landing_that_waits_for_a_rebase_goes_on_by_itself_when_the_rebase_is_over()
     });
 }
 
-/// Somebody who switches branches has their own branch where it was and its files as they were, whenever they come.
+/// A person may switch branches at any moment: their branch stays where it was, and its files as they were.
 /// `git switch` writes files and index under the lock of the index, and HEAD after it: it may be anywhere in between.
 #[test]
 fn a_person_who_switches_branches_during_a_landing_keeps_their_branch_and_its_files() {
@@ -295,7 +295,7 @@ fn a_person_who_switches_branches_during_a_landing_keeps_their_branch_and_its_fi
     });
 }
 
-/// What is told where the target was rewritten.
+/// What Piton says if the target was rewritten.
 fn start_over(sandbox: &Sandbox) {
     let _ = sandbox.run("clean --unfinished").exits(0);
     let _ = sandbox.run("reset T1").exits(0);
@@ -340,7 +340,7 @@ fn a_target_that_is_checked_out_nowhere_is_moved_from_where_it_was_or_not_at_all
     });
 }
 
-/// Loose objects are gone the moment somebody has packed them. They are on the disk all the same.
+/// Loose objects disappear when git packs them. Their content is still on the disk.
 #[test]
 fn objects_that_are_packed_while_they_are_synced_are_kept() {
     let cases: Vec<_> = [1, 3].into_iter().flat_map(|nth| ["gc", "repack"].map(|how| (nth, how))).collect();

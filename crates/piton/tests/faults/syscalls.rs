@@ -1,4 +1,4 @@
-//! Single calls of the kernel that fail: a sync, a write, a rename, of the engine, a keeper or a git.
+//! Single system calls that fail: a sync, a write or a rename of the engine, a keeper or a git process.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -82,7 +82,7 @@ fn assert_goes_on(sandbox: &Sandbox, first: &Output, runs: usize) {
     sandbox.assert_tidy();
 }
 
-/// After a failed sync nobody knows what is on the disk, and a second one says nothing about the first.
+/// After a failed sync it is unknown what is on the disk, and a second sync says nothing about the first.
 #[test]
 fn a_sync_of_the_journal_that_fails_ends_the_engine_and_is_not_tried_again() {
     let cases: Vec<usize> = if thorough() { (1..=24).collect() } else { vec![2, 5, 9, 14] };
@@ -198,8 +198,8 @@ fn what_an_agent_wrote_and_the_disk_did_not_take_waits_for_a_person() {
     sandbox.assert_landed_once("main", &["T1", "T2"]);
 }
 
-/// From the N-th change in the project or its worktrees on, nobody can change anything there any more; until the
-/// engine has ended, or a keeper has been refused its outcome twice. Says how many changes were tried.
+/// From the N-th change in the project or its worktrees on, every change there fails, until the engine has ended, or a
+/// keeper could not write its outcome twice. Returns how many changes were tried.
 fn run_becoming_read_only(sandbox: &Sandbox, nth: usize) -> (Output, usize) {
     let places = [sandbox.project().join(""), sandbox.worktrees().join("")];
     let seen: Arc<Mutex<usize>> = Arc::default();

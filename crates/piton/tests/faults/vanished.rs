@@ -18,7 +18,7 @@ fn at_a_gate() -> (Sandbox, Running) {
     (sandbox, run)
 }
 
-/// Whoever runs the script first waits.
+/// The first process that runs the script waits.
 fn wait_once(sandbox: &Sandbox) {
     sandbox.fifo("gate");
     let once = "mv SIDE/gate SIDE/held 2>/dev/null && read go < SIDE/held\ntrue\n";
@@ -69,7 +69,7 @@ fn a_job_whose_folder_is_deleted_under_its_keeper_died_and_is_run_again() {
     assert_done(&sandbox);
 }
 
-/// What an engine has open it can still read, though nobody else can.
+/// An engine can still read what it has open, even if other processes cannot.
 #[test]
 fn a_journal_that_is_deleted_under_its_engine_is_saved_by_it() {
     let cases: [&[&str]; 4] =
@@ -91,7 +91,7 @@ fn a_journal_that_is_deleted_under_its_engine_is_saved_by_it() {
     });
 }
 
-/// A one-shot command is not told that it was heard where nobody can hear it.
+/// A command fails if the journal that it writes to was deleted: no engine would read it.
 #[test]
 fn a_command_whose_journal_is_deleted_under_it_does_not_succeed() {
     let sandbox = sandbox();
@@ -154,7 +154,7 @@ fn a_journal_that_is_overwritten_under_its_engine_is_said_to_be_damaged_and_noth
     let _ = out.says("whose journal no longer exists, so not done again: T0");
     sandbox.assert_landed_once("main", &["T0", "T1", "T2"]);
     let doctor = sandbox.run("doctor").exits(0);
-    // What only the lost run knew of is still there, and is told of; its engine may not have got so far.
+    // What only the lost run knew of is still there and is reported, if its engine got that far.
     if sandbox.git(["for-each-ref", "refs/piton"]).contains("/captured/T1") {
         let _ = doctor.says("work of T1 is kept as refs/piton/plan-");
     }
@@ -176,7 +176,7 @@ fn what_landed_before_its_journal_was_lost_is_not_done_again() {
     let landed = sandbox.git(["log", "--first-parent", "--format=%s", "--grep=^Merge worktree-T1", "main"]);
     assert_eq!(landed.lines().count(), 1, "{landed}");
     assert_eq!(sandbox.git(["show", "main:T2.txt"]), "done");
-    // The next one is begun by somebody who wants all of it done again.
+    // A person begins the next one, and wants everything done again.
     fs::remove_dir_all(sandbox.own()).expect("it is there");
     let out = sandbox.run("run plan.toml --reset --no-commits").lacks("whose journal no longer exists");
     let _ = out.says("T1       attempt 1");
@@ -194,7 +194,7 @@ fn what_another_plan_landed_is_not_taken_for_this_one() {
     sandbox.write("named.toml", &plan.replace("plan-b", "plan"));
     sandbox.commit("Plans");
     let _ = sandbox.run("run plan.toml").exits(0);
-    // The journal still knows the run that did it: whoever begins another one has to say so.
+    // The journal still knows the run that did it, so another run has to be asked for explicitly.
     let _ = sandbox
         .run("run copy.toml --reset")
         .lacks("whose journal no longer exists")

@@ -1,10 +1,10 @@
-//! What agents tell of their work, and what is told where they do not.
+//! What agents report about their work, and what Piton writes if they report nothing.
 
 use serde_json::json;
 
 use super::*;
 
-/// What the document teaches whoever has done a task: change the state file, append to the journal.
+/// What the document asks for after a task is done: change the state file, append to the journal.
 const REPORT: &str = r#"set -eu
 TASK_ID="1.1"
 PLAN_DIR=".claude/plans/issue-7-by-month"
@@ -102,7 +102,7 @@ fn section(journal: &str, id: &str) -> String {
     rest.split("\n---\n").next().unwrap_or_default().trim().to_owned()
 }
 
-/// From git and from the checks, since the agent is silent; and nobody takes it for the agent's own.
+/// From git and from the checks, since the agent is silent. It is not shown as the agent's own words.
 #[test]
 fn of_an_agent_that_reports_nothing_both_files_tell_what_is_known_and_who_says_so() {
     let sandbox = months();
@@ -120,7 +120,7 @@ fn of_an_agent_that_reports_nothing_both_files_tell_what_is_known_and_who_says_s
     insta::assert_snapshot!("silent", format!("{section}\n\n{}", told["test_results"]));
 }
 
-/// The state file alone, or the journal alone: what is told once is told, and the other file catches up.
+/// The state file alone, or the journal alone: one report is enough, and the other file catches up.
 #[test]
 fn half_a_report_is_a_report() {
     let sandbox = months();
@@ -189,7 +189,7 @@ fn an_agent_that_only_ticks_its_box_has_done_nothing() {
     assert_eq!(sandbox.git(["diff", "--name-only", "main", BRANCH, "--", ".claude"]), "");
 }
 
-/// What was taught is `failed` with the reason in `notes`: the next attempt is told why.
+/// What was taught is `failed` with the reason in `notes`: the next attempt gets the reason.
 #[test]
 fn an_agent_that_says_it_failed_is_believed() {
     let sandbox = months();

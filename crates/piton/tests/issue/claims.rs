@@ -6,7 +6,7 @@ use serde_json::json;
 use super::edits::{COMPLETE, about, log, status, tick};
 use super::*;
 
-/// A run that somebody keeps by hand, whose checkout stays on the main branch.
+/// A run that a person keeps by hand, whose checkout stays on the main branch.
 fn ledger() -> Sandbox {
     let sandbox = months();
     let _ = sandbox.run(&format!("next --plan {PLAN}")).exits(0);
@@ -39,7 +39,7 @@ fn a_claim_is_judged_by_the_issues_branch_and_not_by_the_checkout() {
     fs::remove_file(sandbox.project().join("tests/red.sh")).expect("our own file");
     commit_there(&sandbox, &[("tests/red.sh", "exit 0\n")]);
     sandbox.write("tests/worse.sh", "exit 1\n");
-    // Whoever dies over it leaves it to the next.
+    // If the process dies here, the next one goes on.
     let dies = sandbox.piton(["report", "1.1", "done"]).env("PITON_CRASH", "claims.judged:1").run();
     assert_ne!(dies.code, Some(0), "{dies}");
     assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 2);
@@ -69,7 +69,7 @@ fn work_that_is_not_on_the_branch_proves_nothing() {
     tick(&sandbox, "1.1");
     let _ = sandbox.run("next").exits(0);
     assert_eq!(status(&sandbox, "1.1"), "pending");
-    // Where the branch is checked out, what is committed counts, and git tells what nobody said.
+    // Where the branch is checked out, what is committed counts, and git supplies what the report left out.
     sandbox.write("spend.sh", BY_MONTH);
     sandbox.write("tests/by-month.sh", TRY_MONTHS);
     tick(&sandbox, "1.1");
@@ -105,7 +105,7 @@ fn what_a_claim_tells_is_kept_although_it_is_refused() {
     assert!(log(&sandbox).contains("1.1: reported done"), "{}", log(&sandbox));
 }
 
-/// What was there before the run, nobody can do once more: the commit is named.
+/// Work from before the run cannot be done again, so the report names the commit.
 #[test]
 fn a_commit_of_the_branch_can_be_named_as_the_work() {
     let sandbox = ledger();
@@ -120,7 +120,7 @@ fn a_commit_of_the_branch_can_be_named_as_the_work() {
     assert_eq!(status(&sandbox, "1.1"), "completed");
 }
 
-/// Somebody fixes by hand what no agent could, in the worktree of all tasks: Piton commits it, as it does for agents.
+/// A person fixes by hand what no agent could, in the worktree of all tasks: Piton commits it, as it does for agents.
 #[test]
 fn work_in_the_worktree_of_all_tasks_is_committed_when_its_checks_pass() {
     let sandbox = months();
@@ -134,7 +134,7 @@ fn work_in_the_worktree_of_all_tasks_is_committed_when_its_checks_pass() {
     assert_eq!(sandbox.git(["rev-parse", BRANCH]), tip);
     let _ = sandbox.run("retry 1.2").exits(0);
     sandbox.write(place.join("tests/by-month.sh"), TRY_MONTHS);
-    // Whoever dies over it leaves it to the next.
+    // If the process dies here, the next one goes on.
     let dies = sandbox.piton(["report", "1.2", "done"]).env("PITON_CRASH", "claims.landed:1").run();
     assert_ne!(dies.code, Some(0), "{dies}");
     let _ = sandbox.run("report 1.2 done").exits(0);

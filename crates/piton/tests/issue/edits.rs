@@ -1,5 +1,5 @@
 //! The files in other hands: recipes of this system's document, entries that are appended, boxes that are ticked, and
-//! what breaks. Beside an engine, and while nobody looks.
+//! what breaks. Beside an engine, and without one.
 
 use piton_testkit::sandbox::until;
 use serde_json::json;
@@ -51,7 +51,7 @@ pub(crate) fn about(sandbox: &Sandbox, id: &str, lines: &str) -> bool {
     recipe(sandbox.project(), &format!("TASK_ID={id}\n{lines}"))
 }
 
-/// A run that somebody keeps by hand, who works on the issue's branch in the project's own checkout.
+/// A run that a person keeps by hand, who works on the issue's branch in the project's own checkout.
 pub(crate) fn ledger() -> Sandbox {
     let sandbox = months();
     let _ = sandbox.run(&format!("next --plan {PLAN}")).exits(0);
@@ -126,7 +126,7 @@ fn recipes_beside_an_engine_are_heard_and_it_goes_on() {
     let mut engine = sandbox.piton(["run", "7"]).spawn();
     engine.until_says("1.1      attempt 1 started");
     until("the state file", || (status(&sandbox, "1.1") == "in_progress").then_some(()));
-    // A field of somebody's own, a task that is not to be done, and one that the engine itself works on.
+    // A field of another program, a task that is not to be done, and one that the engine itself works on.
     let change = "jq '.colour = \"red\" | (.tasks[] | select(.id == \"3.3\")).status = \"skipped\"' \
                   $PLAN_DIR/execution-state.json > tmp && mv tmp $PLAN_DIR/execution-state.json";
     if !about(&sandbox, "3.3", change) {
@@ -148,7 +148,7 @@ fn recipes_beside_an_engine_are_heard_and_it_goes_on() {
     let _ = sandbox.run("doctor").exits(0);
 }
 
-/// Whoever appends beside an engine that appends, too.
+/// A script appends while the engine appends, too.
 #[test]
 fn no_entry_that_is_appended_beside_an_engine_is_lost_or_doubled() {
     const MANY: usize = 50;
@@ -196,7 +196,7 @@ fn a_box_that_somebody_ticks_is_a_claim() {
     assert_eq!(status(&sandbox, "3.1"), "pending");
 }
 
-/// What is done is done. Whoever unticks its box, or puts an older list back, is told so.
+/// A completed task stays completed. If its box is unticked, or an older list is put back, Piton says so.
 #[test]
 fn a_box_that_somebody_unticks_is_ticked_again_and_they_are_told() {
     let sandbox = ledger();
@@ -227,7 +227,7 @@ fn a_box_that_somebody_unticks_is_ticked_again_and_they_are_told() {
     let _ = sandbox.run("doctor").exits(0);
 }
 
-/// The checks of what was claimed while nobody looked are waited for: the next task begins where it ends.
+/// A task that was claimed while no engine ran is checked first: the next task begins after that.
 #[test]
 fn claims_that_wait_for_an_engine_are_decided_before_anything_begins() {
     let sandbox = ledger();

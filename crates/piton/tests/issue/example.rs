@@ -5,7 +5,7 @@ use rustix::process::Signal;
 
 use super::*;
 
-/// What is said at the end of a run, for the pull request.
+/// What Piton prints at the end of a run, for the pull request.
 fn request(said: &str) -> &str {
     let (_, request) = said.split_once("\nFor the ").expect(said);
     request

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Nobody ever fixes this.
+/// This is never fixed.
 const HOPELESS: &str = "[1.2]\nwrite tests/by-month.sh exit 1\n";
 
 #[test]
@@ -23,7 +23,7 @@ fn three_attempts_then_a_halt_that_says_what_is_needed() {
     // Going on without a word changes nothing.
     let _ = sandbox.run("run 7").exits(4).lacks("attempt 4").says("needs review");
     assert_eq!(told(&sandbox), ["0", "1.1", "1.2"]);
-    // Somebody fixes what stood in the way, and says so.
+    // A person fixes what stood in the way, and says so.
     act(&sandbox, "");
     let _ = sandbox.run("retry 1.2").exits(0);
     let _ = sandbox.run("run 7").exits(0).says("Closes #7");
@@ -38,7 +38,7 @@ fn three_attempts_then_a_halt_that_says_what_is_needed() {
     );
 }
 
-/// The other way, where somebody would rather have the rest than wait.
+/// The other way, for a person who would rather have the rest than wait.
 #[test]
 fn a_plan_may_go_on_without_a_task_that_was_given_up() {
     let sandbox = months();
@@ -81,7 +81,7 @@ fn a_task_that_is_skipped_leaves_nothing_to_the_next_and_loses_nothing() {
 #[test]
 fn a_checkpoint_that_fails_gets_an_agent() {
     let sandbox = months();
-    // Nobody wrote the file that the checkpoint looks for.
+    // The file that the checkpoint looks for was never written.
     let others =
         format!("[1.2]\nwrite tests/other.sh true\n[2]\n{}run rm tests/other.sh\n", does_well("1.2"));
     act(&sandbox, &others);
@@ -91,7 +91,7 @@ fn a_checkpoint_that_fails_gets_an_agent() {
     assert_eq!(entry(&sandbox, "2")["files_created"], json!(["tests/by-month.sh"]));
 }
 
-/// Somebody ticked everything, and the whole does not work.
+/// Every box was ticked by hand, and the whole does not work.
 #[test]
 fn a_validation_that_fails_is_mended() {
     let sandbox = months();
@@ -125,7 +125,7 @@ fn a_validation_that_nobody_mends_asks_for_a_person() {
     insta::assert_snapshot!("not_mended", report);
     let _ = sandbox.run("next").exits(0).says("HALTED: Found failed task\n{\"id\":\"final-validation\"");
     let _ = sandbox.run("archive").exits(0).says("there is no finished plan to archive");
-    // Somebody has fixed it, and it is looked at once more.
+    // A person has fixed it, and it is checked again.
     act(&sandbox, &format!("[final-validation]\n{}", does_well("1.1")));
     let _ = sandbox.run("retry final-validation").exits(0);
     assert!(sandbox.read(format!("{PLAN}/verification-report.txt")).ends_with("Result: not known yet\n"));

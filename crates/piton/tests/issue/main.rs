@@ -110,7 +110,7 @@ fn months() -> Sandbox {
     sandbox
 }
 
-/// What an agent that does well does. It tells nobody.
+/// What a good agent does. It does not report.
 fn does_well(id: &str) -> String {
     format!("run cp -R SIDE/done/{id}/. .\n")
 }

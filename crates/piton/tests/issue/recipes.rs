@@ -151,7 +151,7 @@ TASKS_JSON="$TASKS_JSON
 ]"
 "##;
 
-/// The end of it, which fails on that comment: as it works where somebody has taken the comment out.
+/// The end of it, which fails on that comment: as it works without the comment.
 const POPULATE: &str = r#"
 sed -i '/Populated from/d' "$PLAN_DIR/execution-state.json"
 TMP_FILE=$(mktemp)
@@ -350,7 +350,7 @@ fn a_state_that_is_recovered_from_git_takes_nothing_back_and_that_is_said() {
 }
 
 /// "Initialize State" once more while there is a run, the fallback entry of "Verify State Updated", and an entry that is in
-/// progress: none of them loses what the run knows, or is lost.
+/// progress: they all keep what the run knows, and all of them are applied.
 #[test]
 fn recipes_that_write_whole_files_and_entries_lose_nothing() {
     let sandbox = ledger();
@@ -403,7 +403,7 @@ fn recipes_that_write_whole_files_and_entries_lose_nothing() {
     assert_eq!(told["retry_feedback"], json!([{ "feedback": "a" }, { "feedback": "b" }]));
 }
 
-/// A plan that is put away by hand stays away, and its run is said to be.
+/// A plan that is moved away by hand stays away, and Piton says so about its run.
 #[test]
 fn a_plan_that_is_moved_to_the_archive_is_not_made_again() {
     let sandbox = months();

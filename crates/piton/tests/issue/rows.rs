@@ -40,7 +40,7 @@ fn an_edit_is_heard_whatever_encoding_the_editor_has() {
     let _ = sandbox.run("next").exits(0);
     assert_eq!(entry(&sandbox, "1.1")["notes"], "für ✅");
     assert!(!sandbox.exists(format!("{PLAN}/execution-state.json.bad")));
-    // What is said twice counts once, and is told.
+    // Of a field that is there twice the last one counts, and the log says so.
     let twice = |text: &str| {
         text.replacen("\"notes\": \"für ✅\"", "\"notes\": \"a\", \"notes\": \"b\"", 1).into_bytes()
     };
@@ -172,7 +172,7 @@ fn times_that_are_still_to_come_are_told_and_not_believed() {
 
 // Git.
 
-/// Halted at 3.1 with two tasks landed; whoever fixes it says so.
+/// Halted at 3.1 with two tasks landed; a person fixes it and says so.
 fn halted() -> Sandbox {
     let sandbox = months();
     act(&sandbox, "[3.1]\nexit 1\n");
@@ -285,7 +285,7 @@ fn a_tick_of_ours_is_no_claim_once_its_work_is_gone() {
         "{}",
         log(&sandbox)
     );
-    // Whoever has brought it back says so.
+    // A person has brought it back, and says so.
     sandbox.git_in(&place, ["cherry-pick", "-m", "1", &lost]);
     sandbox.git(["branch", "-q", "-f", BRANCH, "aside"]);
     let _ = sandbox.run("report 1.2 done").exits(0);

@@ -34,7 +34,7 @@ fn tick(sandbox: &Sandbox, ids: &[&str]) {
     sandbox.write(format!("{PLAN}/tasks.md"), &list);
 }
 
-/// Somebody did the first two tasks on the branch, ticked them, and kept no state.
+/// A person did the first two tasks on the branch and ticked them, without a state file.
 fn half_done(tasks: &Value) -> Sandbox {
     let sandbox = months();
     sandbox.git(["switch", "-q", "-c", BRANCH]);
@@ -86,7 +86,7 @@ fn a_state_that_somebody_kept_by_hand() {
         { "id": "3.3", "status": "todo" },
         { "id": "9", "status": "completed", "description": "It was in the plan once" },
     ]);
-    // The file that 1.2 is said to have made is on the branch, and not in this checkout.
+    // The file that 1.2 made, according to its entry, is on the branch and not in this checkout.
     let sandbox = half_done(&tasks);
     goes_on_from_the_second(&sandbox);
     let first = entry(&sandbox, "1.1");
@@ -204,7 +204,8 @@ fn headings_that_name_tasks_are_worked_on_and_ticked() {
     assert_eq!(sandbox.read(format!("{PLAN}/tasks.md")), done);
 }
 
-/// As the document would have it, and more: an older version of the file is better than none, and it is said which.
+/// As the document would have it, and more: an older version of the file is better than none, and Piton says which one it
+/// uses.
 #[test]
 fn a_state_that_cannot_be_used_is_replaced_by_its_backup_or_by_what_is_committed() {
     let done =
@@ -253,7 +254,7 @@ fn a_state_file_that_lies_outside_the_project_is_left_alone() {
     assert_eq!(entry(&sandbox, "1.1")["status"], "completed");
 }
 
-/// A box that somebody ticked out of turn is done, and nothing behind it overtakes what is open before it.
+/// A box that was ticked out of turn is done, and nothing behind it overtakes what is open before it.
 #[test]
 fn a_ticked_box_in_the_middle_lets_no_later_one_overtake() {
     let sandbox = months();

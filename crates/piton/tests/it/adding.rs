@@ -44,7 +44,7 @@ fn a_task_is_added_to_the_plan_and_to_the_run() {
     "#);
     assert_eq!(status(&sandbox, "T2"), "pending");
     assert_eq!(count(&sandbox.events(), "plan_adopted"), 1);
-    // Nobody has to adopt anything.
+    // The plan need not be adopted.
     sandbox.script(&writers(&["T1", "T2"]));
     let _ = sandbox.run("run plan.toml").exits(0);
     assert_eq!(["T1", "T2"].map(|id| status(&sandbox, id)), ["completed", "completed"]);

@@ -4,7 +4,7 @@ use piton_testkit::sandbox::{Sandbox, task, writers};
 
 use crate::{count, sandbox, status};
 
-/// T1 is blocked by a question. Its later agents keep what they are told beside the sandbox, as `T1-ATTEMPT.md`.
+/// T1 is blocked by a question. Its later agents keep their prompts beside the sandbox, as `T1-ATTEMPT.md`.
 fn asked() -> Sandbox {
     let sandbox = sandbox();
     sandbox.plan(&task("T1", ""));
@@ -43,7 +43,7 @@ fn the_same_answer_twice_is_one_and_a_completed_task_takes_none() {
     let _ = sandbox.piton(["answer", "T1", "the left one"]).run().exits(0);
     let _ = sandbox.piton(["answer", "T1", " the left one\n"]).run().exits(0).says("already has this answer");
     assert_eq!(count(&sandbox.events(), "answered"), 1);
-    // Another one is told beside it, and the newest comes last.
+    // Another answer is added, and the newest comes last.
     let _ = sandbox.piton(["answer", "T1", "no, the right one"]).run().exits(0).lacks("unblocked");
     let prompt = sandbox.run("prompt T1").exits(0).stdout;
     assert!(prompt.find("> the left one") < prompt.find("> no, the right one"), "{prompt}");
@@ -121,7 +121,7 @@ fn a_guardrail_can_be_taken_out_again() {
         .says("guardrail removed by you: No new dependency");
     let _ = sandbox.run("guardrail list").exits(0).lacks("dependency").says("Use tabs");
     let _ = sandbox.run("prompt T1").exits(0).lacks("dependency").says("No new file");
-    // Who says it again means it.
+    // A guardrail that was removed can be added again.
     let _ = sandbox.piton(["guardrail", "add", "No new dependency"]).run().exits(0);
     let _ = sandbox.run("prompt T1").exits(0).says("No new dependency");
 }

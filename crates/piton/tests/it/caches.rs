@@ -51,7 +51,7 @@ fn works(sandbox: &Sandbox, run: &Output) {
     assert!(run.code == Some(0), "{}\n{}\n{}", run.stdout, run.stderr, output.stdout);
 }
 
-/// With the programs that rustup has installed for whoever runs the tests.
+/// With the programs that rustup has installed for the user who runs the tests.
 fn with_rust(run: Invocation) -> Invocation {
     let theirs = std::env::var("HOME").map(|home| format!("{home}/.rustup"));
     let rustup = std::env::var("RUSTUP_HOME").or(theirs).unwrap_or_default();
@@ -260,7 +260,7 @@ fn an_attempt_has_temporary_files_of_its_own_also_where_the_project_is_among_the
     }
 }
 
-/// Whoever takes up an attempt may have another `TMPDIR` than whoever began it.
+/// The engine that resumes an attempt may have another `TMPDIR` than the one that began it.
 #[test]
 fn temporary_files_go_with_the_attempt_also_where_another_engine_ends_it() {
     if let Err(why) = fences_are_possible() {

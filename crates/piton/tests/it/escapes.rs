@@ -103,7 +103,7 @@ fn an_agents_commit_works_in_a_repository_with_a_filter_like_that_of_lfs() {
     assert_eq!(sandbox.read("two.bin"), "by Piton\n", "it was landed in the checkout");
 }
 
-/// The real one: an agent uses the project's files, adds files of its own, and can damage none of the project's.
+/// The real one: an agent uses the project's files, adds files of its own, and cannot damage the project's.
 #[test]
 fn an_agent_works_with_the_real_git_lfs_and_cannot_damage_the_projects_files() {
     git_lfs_behind_the_fence(None);
@@ -171,7 +171,7 @@ fn an_agents_commit_works_where_the_person_signs_theirs() {
     sandbox.git(["config", "commit.gpgSign", "true"]);
     sandbox.git(["config", "tag.gpgSign", "true"]);
     sandbox.git(["config", "gpg.program", "/bin/false"]);
-    // Nor is it for Piton, then: nobody is here to unlock it.
+    // Then Piton does not sign either: no person is here to unlock the key.
     sandbox.git(["config", "piton.sign", "false"]);
     let _ = sandbox.run("run plan.toml").exits(0);
     assert!(sandbox.git(["log", "--format=%s", "main"]).contains("By the agent"));

@@ -70,7 +70,7 @@ fn what_a_check_leaves_is_there_for_the_next_check_and_for_no_agent() {
 
 #[test]
 fn a_check_that_turns_gits_eyes_away_judges_nothing() {
-    // Not the agent's files, but the code it wrote runs in a check: it may tell git there what it likes.
+    // The code that the agent wrote runs in a check, and may give git any command there.
     let sandbox = sandbox();
     sandbox.write("a.txt", "evil\n");
     let _ = sandbox.git(["config", "extensions.worktreeConfig", "true"]);
@@ -188,7 +188,7 @@ fn worktrees_for_checks_are_cleaned_away() {
     let _ = sandbox.run("rescue list").exits(0).lacks("checks");
 }
 
-/// What the agent of an attempt was told.
+/// The prompt of an attempt.
 fn prompts(sandbox: &Sandbox) -> String {
     let runs = sandbox.own().join("runs").read_dir_utf8().into_iter().flatten().flatten();
     let tasks = runs.flat_map(|run| run.path().read_dir_utf8().into_iter().flatten().flatten());

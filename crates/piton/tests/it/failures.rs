@@ -1,4 +1,4 @@
-//! What goes wrong with a task: what it costs, what it leads to, and what a person is told.
+//! What goes wrong with a task: what it costs, what it leads to, and what Piton tells a person.
 
 use crate::{count, place, sandbox, status};
 use piton_testkit::sandbox::{Sandbox, task, writers};
@@ -328,7 +328,7 @@ fn stand_in(adapter: &str, script: &str, more: &str) -> Sandbox {
 
 #[test]
 fn a_limit_ends_by_the_clock_of_the_client_that_told_it_and_not_of_who_reads_it_later() {
-    // It tells minutes, and the one that it names is not over yet.
+    // It reports minutes, and the minute that it names is not over yet.
     let script = r#"printf '{"type":"thread.started","thread_id":"t1"}\n'
 if test -e SIDE/seen; then echo x > T1.txt; printf '{"type":"turn.completed","usage":{}}\n'; exit; fi
 touch SIDE/seen; at=$(LC_ALL=C date -u '+%I:%M %p')
@@ -359,7 +359,7 @@ printf '{{"type":"result","subtype":"success","is_error":false,"modelUsage":{{}}
     for word in ["LIMIT:7d", "REFUSED:the key is old"] {
         let _ = stand_in("claude", &says(word), "").run("run plan.toml --no-wait").exits(0);
     }
-    // A reviewer's words are heard in another place.
+    // What a reviewer says is parsed in another place.
     let judge = says("LIMIT:7d").replace("echo x > T1.txt", "").replace("An agent says:", "APPROVED");
     let sandbox = stand_in("claude", &judge, "checks = [{ review = 'default', ask = 'Is it good?' }]");
     let work = format!("[agents.worker]\ncommand = ['{}/bin/worker']\n[policy]", sandbox.root());
@@ -378,7 +378,7 @@ echo x > T1.txt
 printf '{"type":"result","subtype":"success","is_error":false,"modelUsage":{}}\n'"#;
     let sandbox = stand_in("claude", script, "silence = '1s'");
     let _ = sandbox.run("run plan.toml").exits(0).says("cut off: the agent said nothing for 1s");
-    // Who waits for a tool that does nothing has chosen it.
+    // An agent that waits for a tool that does nothing is to blame itself.
     let call = r#"printf '{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","name":"Bash"}]}}\n'"#;
     let sandbox =
         stand_in("claude", &script.replace("exec sleep", &format!("{call}; exec sleep")), "silence = '1s'");

@@ -6,7 +6,7 @@ use piton_testkit::sandbox::{Sandbox, task};
 
 use crate::sandbox;
 
-/// The plan's tasks have to write `2` where they write `1` first. The writer keeps what it is told, and does this.
+/// The plan's tasks have to write `2` where they write `1` first. The writer keeps its prompt, and does this.
 fn with_writer(sandbox: &Sandbox, profile: &str, deed: &str, tasks: &str) {
     let keep = format!(
         "cat > {root}/writer.$PITON_TASK.$PITON_ATTEMPT.md\necho called >> {root}/calls\n",

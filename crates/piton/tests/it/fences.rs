@@ -436,7 +436,7 @@ fn no_file_of_pitons_holds_a_secret() {
     sandbox.plan(
         "[[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nchecks = [\"sh -c 'echo $DEPLOY_TOKEN; grep -q fine a.txt'\"]\n",
     );
-    // A known client works and reviews, and tells all it has: where a database is, settings, headers, what lets it in.
+    // A known client works and reviews, and prints all it has: where a database is, settings, headers, what lets it in.
     let [url, member, header, kept] =
         ["url", "member", "header", "kept"].map(|of| format!("{of}-3e9d1c7b5a2f"));
     let tells = format!("I found {url}, {member}, {header} and {kept}.");

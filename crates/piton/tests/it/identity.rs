@@ -111,7 +111,7 @@ fn a_plan_is_one_run_from_every_checkout() {
     let copy = sandbox.run("run copy.toml").exits(1).says("already has this plan, from plan.toml");
     let _ = copy.says("hint: piton run plan.toml   resumes it").says("piton run copy.toml --reset");
     sandbox.assert_landed_once("main", &["T1", "T2"]);
-    // On another branch it is other work, and that is said.
+    // On another branch it is other work, and Piton says so.
     let run = json(&sandbox.run("status --json").exits(0), "/run");
     let run = run.as_str().expect("a name");
     let other = from_linked("status --plan plan.toml").exits(1).says("there is no run of plan.toml");
@@ -124,7 +124,7 @@ fn a_plan_is_one_run_from_every_checkout() {
     assert!(said.is_some() && said < hint && hint < begun, "before anything starts: {both}");
 }
 
-/// The same rule for whoever keeps the ledger, and for whoever only looks.
+/// The same rule for commands that keep the ledger, and for commands that only read.
 #[test]
 fn every_command_finds_the_run_of_a_plan_from_another_checkout() {
     let sandbox = landed();

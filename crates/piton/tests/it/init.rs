@@ -128,7 +128,7 @@ fn an_agent_of_pitons_may_stop_when_it_has_said_what_came_of_its_task() {
         asks(true, "Shall I go on?", "--attempt"),
         asks(false, "Done. <signal>T2_DONE</signal>", "--attempt"),
         asks(false, "Done. <signal>T1_DONE</signal>", "--attempt"),
-        // The hook of somebody who keeps the ledger.
+        // The hook of a client that keeps the ledger.
         asks(false, "Shall I go on?", "--by claude"),
         format!("{piton} report T1 done"),
         asks(false, "Shall I go on?", "--attempt"),
@@ -140,7 +140,7 @@ fn an_agent_of_pitons_may_stop_when_it_has_said_what_came_of_its_task() {
     assert_eq!(sandbox.git(["show", "main:T1.txt"]), "2\n0\n2\n0\n0\n0");
     let asked = sandbox.read(sandbox.root().join("asked"));
     assert!(asked.contains("have not reported the result of T1. If it is not done, continue"), "{asked}");
-    // Outside of an attempt it holds nobody.
+    // Outside of an attempt it holds no client back.
     let ask = format!("printf '{{}}' | {piton} hook stop --attempt");
     let _ = sandbox.piton_by(&["sh", "-c", &ask, "sh"], []).run().exits(0);
 }

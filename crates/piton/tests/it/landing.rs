@@ -341,7 +341,7 @@ fn verifiers_are_asked_again_only_about_files_that_changed() {
     }
 }
 
-/// Whoever was to judge a neighbour says nothing: the unit that lands is innocent.
+/// The reviewer of another task does not judge: the task that lands is not to blame.
 #[test]
 fn a_silent_verifier_costs_no_task_an_attempt() {
     let sandbox = verified_apart("write B.txt b");

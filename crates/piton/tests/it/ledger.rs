@@ -1,4 +1,4 @@
-//! The ledger: somebody else does the work, Piton keeps the state.
+//! The ledger: another program or a person does the work, and Piton keeps the state.
 
 use crate::{folder, json, sandbox, status};
 use piton_testkit::sandbox::{Sandbox, task};
@@ -104,7 +104,7 @@ fn what_somebody_holds_nobody_else_reports_on() {
     let _ = sandbox.run("report T1 done --by ada").exits(0);
 }
 
-/// A name says nothing about whether somebody is at work; the command that is named works, also for a name with a space.
+/// A holder's name does not say whether the holder is at work. The command in the hint works, also for a name with a space.
 #[test]
 fn what_is_held_by_a_name_is_freed_by_the_command_that_is_named() {
     let sandbox = ledger();

@@ -103,7 +103,7 @@ fn what_the_checks_count_beats_what_is_told() {
         json(&piton("progress|--json").exits(0), "/tests"),
         value!({ "passed": 3, "failed": 0, "skipped": 1 })
     );
-    // Where nothing counts, what is told is all there is: a text, or a file with a runner's output.
+    // If Piton counted no tests itself, the report counts: a text, or a file with a runner's output.
     sandbox.write("out.txt", "test result: ok. 5 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out\n");
     let _ = piton("report|B|done|--test-results|out.txt|--no-change|--reason|nothing").exits(0);
     assert_eq!(
@@ -156,7 +156,7 @@ fn orient_tells_what_was_done_before_and_fits_where_it_must() {
     ];
     sandbox.write("src/parse.rs", "fn parse() {}\n");
     sandbox.commit("By hand");
-    // A file that does not exist is nobody's work, whoever names it.
+    // A file that does not exist is not work, even if a report names it.
     let _ = sandbox.piton(words).run().exits(0).says("src/nowhere.rs does not exist, so it is not recorded");
     let _ = sandbox.piton(["guardrail", "add", "No new dependencies", "--by", "ann"]).run().exits(0);
     let _ = sandbox.piton(["journal", "add", "B may take a while", "--task", "B"]).run().exits(0);
@@ -386,7 +386,7 @@ fn every_operation_is_listed_with_what_it_replaces() {
     assert_eq!((&told["dialect"], &told["operations"][0]["replaces"]), (&value!("native"), &Value::Null));
 }
 
-/// Nobody but `complete` and `status` looks at the end of a run that has no engine.
+/// Only `complete` and `status` look at the end of a run that has no engine.
 #[test]
 fn a_run_of_the_ledger_is_complete_only_if_its_gates_held_on_what_there_is() {
     let sandbox = sandbox();
@@ -404,7 +404,7 @@ fn a_run_of_the_ledger_is_complete_only_if_its_gates_held_on_what_there_is() {
     let _ = sandbox.run("complete").exits(4).says("G        pending");
     let _ = sandbox.run("report G done").exits(0);
     let _ = sandbox.run("complete").exits(0).says("every task is completed");
-    // Somebody commits something else.
+    // A person commits something else.
     sandbox.write("bad.txt", "x");
     sandbox.commit("Bad");
     let stale = sandbox.run("complete").exits(4);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{sandbox, status};
 
-/// Say these lines to `piton mcp`, and hear everything it answers.
+/// Send these lines to `piton mcp`, and read all its answers.
 fn talk(sandbox: &Sandbox, args: &[&str], lines: &[String]) -> Vec<Value> {
     let said = sandbox.root().join("said.jsonl");
     sandbox.write(&said, &(lines.join("\n") + "\n"));
@@ -136,7 +136,7 @@ fn whatever_is_said_the_server_goes_on() {
     assert_eq!(answer(&answers, 3)["result"], json!({}));
 }
 
-/// The server ends with its client, and nobody is at work then.
+/// The server ends with its client, and the task has no holder then.
 #[test]
 fn what_a_client_holds_is_free_when_its_server_has_ended() {
     if !Path::new("/proc/self/stat").exists() {
@@ -197,7 +197,7 @@ fn a_client_keeps_the_ledger_by_its_tools() {
     assert_eq!(status(&sandbox, "T1"), "failed");
 }
 
-/// A program that says these lines to the server, as an agent that is one of its clients.
+/// A program that sends these lines to the server, as an agent that is one of its clients.
 fn client(lines: &[String]) -> String {
     format!(
         "cat <<'END' | {} mcp >> \"$SIDE/answers\"\n{}\nEND",

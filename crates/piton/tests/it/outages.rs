@@ -52,7 +52,7 @@ fn a_provider_that_does_not_answer_is_waited_for_unless_nobody_wants_to() {
     let _ = out.says("acme does not answer, and its agents do not start until it does: Overloaded");
     let _ =
         sandbox.run("status").exits(0).says("acme does not answer, Piton asks again in").says("Overloaded");
-    // Who looks whether it is over is told the truth, and decides.
+    // The agent that tests whether it is over gets the true answer, and decides.
     let refused = sandbox.run("unpark acme").exits(1);
     let _ =
         refused.says("acme still does not accept agents: Overloaded").says("hint: piton unpark acme --force");
@@ -82,7 +82,7 @@ fn a_limit_can_be_lifted_by_a_question_by_retry_or_by_force() {
     let _ = sandbox.run("run plan.toml --no-wait").exits(0);
 }
 
-/// A program of one's own says it in its last line, whatever it is asked.
+/// A command as agent reports it in its last line, whatever the prompt is.
 #[test]
 fn a_question_that_a_command_answers_with_a_limit_lifts_nothing() {
     let sandbox = sandbox();

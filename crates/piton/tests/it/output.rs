@@ -59,6 +59,6 @@ END"#;
         "{raw}"
     );
     let _ = sandbox.run("output T1 --raw --json").exits(2);
-    // A check that says nothing has at least an end.
+    // A check without output has at least an end.
     let _ = sandbox.run("output T1 --checks").exits(0).says("check: test -s T1.txt · exit status 0");
 }

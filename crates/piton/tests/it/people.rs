@@ -122,7 +122,7 @@ fn a_run_ends_complete_but_for_what_a_person_skipped() {
     let told = sandbox.run("complete --json").exits(0);
     assert_eq!((json(&told, "/complete"), json(&told, "/skipped/0/task")), (true.into(), "B".into()));
     let _ = sandbox.run("run plan.toml").exits(0).lacks("attempt");
-    // Whoever takes that back has something left to do.
+    // After that is taken back, work is left.
     let _ = sandbox.run("reset B").exits(0);
     let _ = sandbox.run("complete").exits(4);
 }

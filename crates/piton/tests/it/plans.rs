@@ -38,7 +38,7 @@ fn the_starter_can_be_planned_and_run() {
         .exits(0)
         .says("every task is completed");
     assert_eq!(sandbox.read("README.md"), "see NOTES.md\n");
-    // Where nobody is found, a person has to say who works; and where the project says so, the plan need not.
+    // If no client is installed, a person has to name one. If the project names one, the plan need not.
     shows!(sandbox.piton(["new", "other"]).env("PATH", "/nowhere").run().exits(0), @r"
     exit: 0
     --- stderr
@@ -269,7 +269,7 @@ fn an_agent_that_cannot_start_is_found_first() {
     assert!(!sandbox.own().exists());
 }
 
-/// The same is said before somebody starts it.
+/// `piton plan` says the same before the run starts.
 #[test]
 fn what_a_run_would_miss_is_said_with_the_plan_and_by_a_dry_run() {
     let sandbox = sandbox();
@@ -314,7 +314,7 @@ fn an_agent_that_is_not_logged_in_is_found_first() {
         assert!(!sandbox.own().exists(), "nothing was begun");
         assert_eq!(sandbox.read(sandbox.root().join("asked")).trim(), question);
         let _ = sandbox.piton(["plan", "plan.toml"]).with_path(&bin).run().exits(0).says("not logged in");
-        // Somebody stands in.
+        // Another agent stands in.
         sandbox.write("plan.toml", &plan("fallback = 'other'\n"));
         let told = sandbox.piton(["run", "plan.toml", "--dry-run", "--json"]).with_path(&bin).run().exits(0);
         assert_eq!(crate::json(&told, "/missing/0/stops"), false);
@@ -324,7 +324,7 @@ fn an_agent_that_is_not_logged_in_is_found_first() {
     }
 }
 
-/// These have no command that tells, and may know a way in that Piton does not.
+/// These have no command that shows a login, and may have one that Piton does not know.
 #[test]
 fn a_client_that_shows_no_login_is_warned_of_and_not_refused() {
     let clients = [
@@ -352,14 +352,14 @@ fn a_client_that_shows_no_login_is_warned_of_and_not_refused() {
         sandbox.write(sandbox.root().join(credentials), "{ \"anthropic\": { \"type\": \"api\" } }");
         let _ = look().lacks("logged in");
     }
-    // What it works with where nobody names a model needs no login.
+    // Its default model needs no login.
     let sandbox = sandbox();
     let bin = sandbox.program("opencode", "exit 1");
     sandbox.write("plan.toml", &("[agents.default]\nadapter = 'opencode'\n".to_owned() + &task("T1", "")));
     let _ = sandbox.piton(["plan", "plan.toml"]).with_path(&bin).run().exits(0).lacks("logged in");
 }
 
-/// Where agents write in their worktrees alone, nobody can install what a check needs.
+/// If agents can write in their worktrees only, they cannot install what a check needs.
 #[test]
 fn a_check_whose_program_nobody_can_install_is_refused() {
     let sandbox = sandbox();
@@ -378,7 +378,7 @@ fn a_check_whose_program_nobody_can_install_is_refused() {
         let _ = run("auto").exits(4).says("warning: there is no program `no-such-check`");
     }
     let _ = run("off").exits(4);
-    // A script that a task may write is nothing to be said.
+    // There is no warning about a script that a task may write.
     sandbox.write("plan.toml", &plan.replace("no-such-check --all", "./no-such-check"));
     let _ = sandbox.run("plan plan.toml").exits(0).lacks("warning:");
 }

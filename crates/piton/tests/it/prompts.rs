@@ -1,10 +1,10 @@
-//! What agents are told: templates, and what others said.
+//! Prompts: templates, and what they quote from others.
 
 use piton_testkit::sandbox::{Sandbox, task, writers};
 
 use crate::sandbox;
 
-/// Two tasks whose agents keep what they are told beside the sandbox, as `ID-ATTEMPT.md`.
+/// Two tasks whose agents keep their prompts beside the sandbox, as `ID-ATTEMPT.md`.
 fn keeping(sandbox: &Sandbox) {
     let keep = sandbox.program("keep", "cp $PITON_PROMPT $(dirname $0)/../$PITON_TASK-$PITON_ATTEMPT.md");
     let deed = format!("run {keep}/keep\n");
@@ -57,7 +57,7 @@ fn an_agent_is_told_what_came_before_it_and_the_prompt_can_be_asked_for() {
     > ## Changed files
     > - T1: T1.txt
     ");
-    // The second try was told what the first one failed for.
+    // The second prompt says why the first try failed.
     let (_, mend) = told("T2-2.md")
         .split_once("## What went wrong")
         .map(|(a, b)| (a.to_owned(), b.to_owned()))
@@ -166,7 +166,7 @@ fn the_first_error_of_a_long_output_is_told_with_the_whole_output_and_how_to_see
     let log = prompt.split("\nThe whole output:\n`").nth(1).and_then(|rest| rest.split('`').next());
     let log = sandbox.read(log.expect("it is named"));
     assert!(log.starts_with("   Compiling crate1 ") && log.ends_with("error: could not compile\n"), "{log}");
-    // What is told of the work can be typed.
+    // The commands that the prompt shows can be typed.
     let base = prompt.split("- `git diff ").nth(1).and_then(|rest| rest.split('`').next()).expect("told");
     assert!(prompt.contains(&format!("`git log {base}..`")), "{prompt}");
     assert!(sandbox.git(["diff", base, "main", "--stat"]).contains("T1.txt"));

@@ -1,4 +1,4 @@
-//! Providers that let nobody work, who stands in meanwhile, and budgets that are held from outside.
+//! Limits and outages of providers, agents that stand in meanwhile, and budgets that are held from outside.
 
 use crate::{count, place, sandbox, status};
 use piton_testkit::sandbox::{Sandbox, task};
@@ -32,7 +32,7 @@ fn a_usage_limit_of_one_provider_holds_nobody_else_up() {
         .exits(0)
         .says("usage limit until")
         .says("limit: the agent reached a usage limit");
-    // T2 is somebody else's; T1 and T3 wait, and go on by themselves.
+    // T2 has another provider; T1 and T3 wait, and go on by themselves.
     let by = sandbox.read(sandbox.root().join("by"));
     assert_eq!(by.split_whitespace().collect::<Vec<_>>(), ["T2.second", "T1.first", "T3.first"]);
     let spent = sandbox.run("status T1 --json").exits(0).stdout;
@@ -96,7 +96,7 @@ fn a_reviewer_that_meets_a_limit_judges_later_and_nothing_is_done_twice() {
     assert_eq!(count(&sandbox.events(), "reviewer_started"), 1, "it looks whether the limit is over");
 }
 
-/// As a client tells it that has approved, and used this.
+/// The output of a client that has approved, and used this.
 fn approves(used: &str) -> String {
     let words = r#"{"type":"assistant","message":{"id":"m","model":"m","content":[{"type":"text","text":"APPROVED"}]}}"#;
     let end = r#"{"type":"result","subtype":"success","is_error":false,"modelUsage":{"m":USED}}"#;
@@ -143,7 +143,7 @@ fn what_reviewers_used_is_booked_also_when_one_is_cut_off() {
         used(&sandbox),
         [("first".into(), 6000.into(), 1.into()), ("second".into(), 570.into(), 2.into())]
     );
-    // Whoever asks for a verdict pays for it, too.
+    // What `piton verify` uses is booked, too.
     let _ = sandbox.run("verify T1").exits(0);
     assert_eq!(
         used(&sandbox),
@@ -245,7 +245,7 @@ fn a_try_is_booked_whose_end_no_engine_has_seen() {
     engine.signal(rustix::process::Signal::KILL);
     let _ = engine.wait();
     sandbox.write(sandbox.root().join("fine"), "");
-    // Who begins it again does not wait for the agent that is at it.
+    // The next attempt does not wait for the agent of the first.
     let _ = sandbox.run("reset T1").exits(0);
     let _ = sandbox.run("run plan.toml --no-wait");
     let spent: Vec<String> =
@@ -254,7 +254,7 @@ fn a_try_is_booked_whose_end_no_engine_has_seen() {
     assert!(told.len() == 1 && told[0].contains("\"input\":9000"), "{spent:#?}");
 }
 
-/// Who works is read as the client that was started, whatever the plan says by the time it ends.
+/// An agent's output is parsed for the client that was started, whatever the plan says when it ends.
 #[test]
 fn an_agent_that_works_on_is_understood_although_the_plan_names_another_client_by_now() {
     let sandbox = sandbox();
@@ -325,17 +325,17 @@ fn a_reviewer_is_held_to_the_budget_too() {
         assert_eq!(sandbox.read("T1.txt"), "done\n");
     };
 
-    // Of the run: it stops, and the next one has it judged.
+    // The budget of the run: it stops, and the next run has the work judged.
     let sandbox = judged_by(&[("judge", SPENDER)], "[budget]\nrun_tokens = 1200");
     let _ = sandbox.run("run plan.toml").exits(3).says("the budget is spent: 1500 of 1200 tokens are used");
     assert_eq!(status(&sandbox, "T1"), "pending");
     assert_eq!(crate::json(&sandbox.run("status --json"), "/state/reason"), "budget");
-    // None begins where nothing is left.
+    // With nothing left, no agent starts.
     let _ = sandbox.run("run plan.toml").exits(3);
     assert_eq!(crate::json(&sandbox.run("status --json"), "/used/0/tries"), 1);
     goes_on(&sandbox, "1200");
 
-    // Of the task: a person says whether there is more.
+    // The budget of the task: a person decides whether to raise it.
     let sandbox = judged_by(&[("judge", SPENDER)], "[budget]\ntask_tokens = 1000");
     let _ = sandbox.run("run plan.toml").exits(4).says("the budget of the task is spent: 1500 of 1000");
     assert_eq!(status(&sandbox, "T1"), "blocked");

@@ -120,7 +120,7 @@ fn a_place_that_cannot_be_written_is_named() {
     let sandbox = sandbox();
     sandbox.plan(&task("A", ""));
     sandbox.script(&writers(&["A"]));
-    // Permissions do not hold for everybody who runs this, but nobody makes a folder below a file.
+    // Root may ignore permissions, but no user can make a folder below a file.
     sandbox.write(sandbox.own(), "in the way");
     let before = sandbox.fingerprint();
     let _ = sandbox.run("run plan.toml").exits(1).says(".git/piton");

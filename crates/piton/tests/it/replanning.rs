@@ -140,7 +140,7 @@ fn a_task_that_is_no_longer_in_the_plan_goes_by_a_replan() {
     let _ = sandbox.run("status T3").exits(1).says("no longer in the plan");
 }
 
-/// The work is there: whoever fixes the check does not pay for an agent.
+/// The work is there: after the check is fixed, no agent has to work again.
 #[test]
 fn a_check_that_is_fixed_judges_the_work_of_a_task_that_was_given_up() {
     let sandbox = sandbox();

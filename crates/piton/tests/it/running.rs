@@ -234,7 +234,7 @@ fn a_fresh_agent_confirms_until_nothing_is_found() {
     ));
     let _ = sandbox.run("run plan.toml").exits(0).says("a fresh agent looks for what is left");
     assert_eq!(sandbox.read(sandbox.root().join("passes")), "x\nx\nx\n");
-    // Whoever confirms knows neither that, nor of failures: it is told what the first was told.
+    // The agent that confirms knows neither that, nor the failures: it gets the prompt of the first one.
     let [first, second, confirming] =
         [1, 2, 3].map(|nth| sandbox.read(sandbox.root().join(format!("told.{nth}"))));
     assert!(second.contains("What went wrong last time"), "{second}");
@@ -363,7 +363,7 @@ fn what_waits_for_the_engine_is_recorded_as_one() {
     assert!(together >= Some(names.len() - 2), "{times:?}");
 }
 
-/// Whoever waits for a task starts with the commit that says it is done: no sync comes between the two.
+/// A dependent starts with the commit that completes the task: no sync comes between the two.
 #[test]
 fn what_becomes_ready_starts_in_the_same_commit() {
     let sandbox = sandbox();
@@ -384,7 +384,7 @@ fn what_becomes_ready_starts_in_the_same_commit() {
     assert_eq!(done[..5], started[1..]);
 }
 
-/// Nobody waits for a worktree to be taken away, and an agent that is about to start would.
+/// The removal of a worktree can wait. An agent that is about to start should not.
 #[test]
 fn what_is_over_gives_way_to_what_begins() {
     let sandbox = sandbox();
@@ -399,7 +399,7 @@ fn what_is_over_gives_way_to_what_begins() {
     assert_eq!(worktrees(), 1);
 }
 
-/// It was called while git made the worktree, and nobody is going to tell it anything.
+/// The task is reset while git makes the worktree, so the keeper that waits gets no job.
 #[test]
 fn the_keeper_of_a_try_that_is_off_is_let_go() {
     let sandbox = sandbox();
@@ -502,7 +502,7 @@ fn ignored_files_are_no_work() {
     let _ = sandbox.run("run plan.toml").exits(4).says("the agent changed nothing");
 }
 
-/// Work that somebody did before is completed by one explicit word, green checks and a fresh look.
+/// Work from before the run is completed by an explicit report, green checks and a confirmation.
 #[test]
 fn work_that_was_already_there_is_completed_by_the_word_for_it() {
     let sandbox = sandbox();

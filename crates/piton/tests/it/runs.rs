@@ -1,4 +1,4 @@
-//! The runs of a project: listed, closed, opened again; and what is meant where nobody says which.
+//! The runs of a project: listed, closed, opened again; and which one is meant if a command does not name it.
 
 use crate::{json, sandbox, status};
 use piton_testkit::sandbox::{Output, Sandbox, task, until, writers};
@@ -104,7 +104,7 @@ fn closing_a_run_takes_in_what_became_of_the_tasks_of_a_dead_engine() {
     sandbox.meet("arrived-T2");
     run.signal(Signal::KILL);
     assert_eq!(run.wait().code, None);
-    // T1 dies with its keeper; T2 comes to its end, and nobody hears of it.
+    // T1 dies with its keeper; T2 ends while no engine runs.
     let keeper: i32 = sandbox.read(root.join("keeper-T1")).trim().parse().expect("a process id");
     let keeper = rustix::process::Pid::from_raw(keeper).expect("not zero");
     rustix::process::kill_process(keeper, Signal::KILL).expect("the keeper");
@@ -207,7 +207,7 @@ fn what_is_named_beside_other_unfinished_runs_works_as_it_stands() {
     assert!(typed.len() >= 8, "{typed:#?}");
 }
 
-/// Somebody has to say which one they mean, even if it is the only one.
+/// A person has to name the run, even if it is the only one.
 #[test]
 fn without_a_run_close_names_those_that_can_be_closed_and_closes_none() {
     let sandbox = two();

@@ -5,7 +5,7 @@ use piton_testkit::sandbox::{Sandbox, task};
 
 use crate::{count, sandbox};
 
-/// Two lines of shell: how a client names its conversation, and how it tells that it is done.
+/// Two lines of shell: how a client names its conversation, and how it says that it is done.
 const CLAUDE: (&str, &str) = (
     r#"echo '{"type":"system","subtype":"init","session_id":"cut-off-1"}'"#,
     r#"echo '{"type":"result","subtype":"success","is_error":false,"result":"Did it.","modelUsage":{}}'"#,

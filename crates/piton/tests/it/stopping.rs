@@ -20,7 +20,7 @@ fn starts(sandbox: &Sandbox) -> usize {
     sandbox.read(sandbox.root().join("starts")).lines().count()
 }
 
-/// The same agents without anybody to wait for.
+/// The same agents, which wait for no other process.
 fn at_once(sandbox: &Sandbox) {
     sandbox.script("[T1]\nappend SIDE/starts x\nwrite T1.txt x\n[T2]\nwrite T2.txt x\n");
 }

@@ -3,7 +3,7 @@
 use crate::{count, json, sandbox, status};
 use piton_testkit::sandbox::{Sandbox, task, writers};
 
-/// One task done, one abandoned with work that was never committed by anybody else.
+/// One task done, and one abandoned with work that only its worktree holds.
 fn ended() -> Sandbox {
     let sandbox = sandbox();
     sandbox.plan(&(task("A", "") + &task("B", "attempts = 1")));
@@ -59,7 +59,7 @@ fn clean_goes_on_where_one_that_was_killed_left_a_lock() {
         sandbox.run("clean --unfinished").exits(0).says("what was only there is kept as").lacks("kept the");
     assert!(!sandbox.exists(&lock) && !sandbox.worktrees().join("B").exists());
     let _ = sandbox.run("doctor").exits(0);
-    // What is in nobody's way is found by the doctor.
+    // What does not disturb a run is found by `piton doctor`.
     sandbox.write(".git/AUTO_MERGE.lock", "");
     let _ = sandbox.run("doctor").exits(1).says("AUTO_MERGE.lock");
     let _ = sandbox.run("doctor --repair").exits(0).says("removed [ROOT]/project/.git/AUTO_MERGE.lock");
@@ -203,7 +203,7 @@ fn a_damaged_journal_is_kept_aside_and_read_as_far_as_it_goes() {
     change(&sandbox, "PRAGMA wal_checkpoint(TRUNCATE)");
     let path = sandbox.own().join("piton.db");
     let mut bytes = std::fs::read(&path).expect("the database");
-    // Every page of the cache and of the events but the first ones: what is lost must be said.
+    // Every page of the cache and of the events but the first ones: Piton must report what is lost.
     let middle = bytes.len() / 2;
     bytes[middle..middle + 4096].fill(0x5a);
     std::fs::write(&path, &bytes).expect("our own file");

@@ -5,7 +5,7 @@ use std::fs::{File, FileTimes};
 use crate::sandbox;
 use piton_testkit::sandbox::{Output, Sandbox, task};
 
-/// Run a command in an hour: by then nobody can write a file in the moment in which it was written last.
+/// Run a command with the clock an hour ahead: then no file can be written in the moment in which it was written last.
 fn later(sandbox: &Sandbox, line: &str) -> Output {
     let clock = sandbox.root().join("clock");
     sandbox.write(&clock, "3600000");

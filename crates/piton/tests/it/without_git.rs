@@ -27,7 +27,7 @@ fn a_plan_runs_in_place_without_a_repository() {
     let _ = sandbox.run("run plan.toml --dry-run --no-commits").exits(0).says("itself, without git");
     assert!(!sandbox.exists(".piton"), "a dry run made something");
     let _ = sandbox.run("run plan.toml --no-commits --task T1").exits(0).says("completed, its checks passed");
-    // Going on, it need not be said again.
+    // When it resumes, the flag is not needed again.
     let _ = sandbox.run("run plan.toml").exits(0);
     assert_eq!((status(&sandbox, "T1"), status(&sandbox, "T2")), ("completed".into(), "completed".into()));
     let events = sandbox.events();

@@ -59,7 +59,7 @@ fn what_is_called_done_by_hand_is_judged() {
         "test -f habits.sh && echo \"<signal>${unit}_VERIFIED</signal>\" || echo 'MAJOR: nothing is there'";
     let sandbox = judged(&judges(refuses, CONTENT.1), "");
     let _ = sandbox.run("next --plan habits").exits(0).says("T1");
-    // Nobody began it: what is refused is said, and is in the log that iterations leave each other.
+    // It was never started, so the edit is rejected. The command says so, and so does the log.
     edit(&sandbox, "tasks.md", |text| text.replace("- [ ] **T1**", "- [x] **T1**"));
     let _ =
         sandbox.run("journal add looked").exits(0).says("rejected an edit of tasks.md: T1: reported done");
@@ -78,7 +78,7 @@ fn what_is_called_done_by_hand_is_judged() {
     assert_eq!((statuses(&sandbox)[0].as_str(), marks(&sandbox).as_str()), ("done", "x  "));
 }
 
-/// Ticks are claims, also of what builds on each other; and of a run before, for one that begins anew, they are none.
+/// Ticks are claims, also those of tasks that depend on each other. Ticks from an earlier run do not count in a new one.
 #[test]
 fn what_was_done_by_hand_is_judged_in_its_order_and_done_again_by_who_begins_anew() {
     let sandbox = habits("");
@@ -125,7 +125,7 @@ fn every_operation_of_the_document_is_a_command() {
     let unit = &state(&sandbox)["tasks"]["T1"];
     assert_eq!((&unit["status"], &unit["confirmations_used"]), (&"confirming".into(), &1.into()), "{unit:#}");
     let _ = sandbox.run("report T1 done --by ann").exits(1).says("someone else has to confirm");
-    // Who was to confirm found something to do: somebody looks again.
+    // The agent that was to confirm it found work, so another one has to confirm it.
     sandbox.write("habits.sh", "case $1 in mark) echo;; esac");
     sandbox.commit("By hand");
     let _ = run("confirm T1 --by bob --did more").says("piton confirm T1");
@@ -170,7 +170,7 @@ fn a_unit_that_has_not_begun_may_be_edited_in_the_list_while_the_run_goes_on() {
     sandbox.write(&list, &sandbox.read(&list).replace("Tell how to use it", "Tell well how to use it"));
     run.until_says("adopted the plan as it is now");
     sandbox.meet("gate");
-    // Whoever looks once more.
+    // The agent that confirms it.
     sandbox.meet("arrived");
     sandbox.meet("gate");
     let _ = run.wait().exits(0).lacks("asked to stop");

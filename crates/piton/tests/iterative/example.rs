@@ -17,7 +17,7 @@ fn a_folder_is_worked_on_until_everything_is_confirmed_verified_and_reviewed() {
     let ticked = sandbox.read(format!("{PLAN}/tasks.md"));
     assert_eq!(ticked.replace("- [x] **T", "- [ ] **T"), before, "nothing else of the list has changed");
     assert_eq!(sandbox.git(["status", "--porcelain"]), " M .claude/iterative/habits/tasks.md");
-    // Whoever asks again finds nothing to do.
+    // A second run finds nothing to do.
     let _ = sandbox.run("run habits").exits(0).lacks("attempt");
     let _ = sandbox.run("status habits").exits(0).says("every task is completed");
 }

@@ -31,7 +31,7 @@ fn a_verifier_that_finds_gaps_three_times_is_answered_by_a_person() {
 fn a_word_about_another_unit_verifies_nothing() {
     let sandbox = judged(&judges("echo '<signal>T2_VERIFIED</signal>'", CONTENT.1), "");
     let _ = sandbox.run("run habits").exits(4).says("did not judge: it did not say what it found");
-    // The unit is innocent: a person looks at who was to verify it.
+    // The unit is not to blame: a person has to look at its verifier.
     assert_eq!(statuses(&sandbox)[0], "blocked");
     assert_eq!(state(&sandbox)["tasks"]["T1"]["iterations_used"], 1);
 }

@@ -65,11 +65,11 @@ fn research_is_done_in_a_folder_without_git() {
     insta::assert_snapshot!("knowledge_state", masked(&sandbox.read(format!("{BENCH}/state.json"))));
     assert_eq!(sandbox.read(format!("{BENCH}/plan.md")).matches("- [x] **R").count(), 3);
     let logged = sandbox.read(format!("{BENCH}/progress.md"));
-    // Each phase is told by who did it, and by who looked once more.
+    // Each phase has an entry by its agent, and one by the agent that confirmed it.
     assert_eq!(logged.matches("## R2 - Iteration 1").count(), 2, "{logged}");
     let _ = sandbox.run("run bench").exits(0).lacks("attempt");
     let _ = sandbox.run("doctor").exits(0).lacks("wrong");
-    // Sources are told, and what was made, each by what it holds.
+    // Sources and outputs are listed, each by its content.
     let status = sandbox.run("status").exits(0).says("sources  oak.md, steel.md");
     let _ = status.says("R3       .claude/iterative/bench/outputs/report.md").lacks("changed since");
     sandbox.write(format!("{BENCH}/outputs/report.md"), "Oak.\n");
@@ -92,7 +92,7 @@ fn writing_follows_research_in_one_plan() {
     assert_eq!(state["domain"], "research, writing");
 }
 
-/// A second agent, which is told what the first one was told, finds that something is missing and adds it. What it wrote
+/// A second agent gets the same prompt, finds that something is missing and adds it. What it wrote
 /// into is ignored by git, or there is no git: it is work all the same.
 #[test]
 fn work_that_a_second_look_finds_in_an_output_counts_also_where_git_ignores_it() {
@@ -107,7 +107,7 @@ fn work_that_a_second_look_finds_in_an_output_counts_also_where_git_ignores_it()
         let sandbox = if is_ignored { repository() } else { folder() };
         let sandbox = examples(sandbox, BENCH, &script);
         sandbox.write(sandbox.root().join("look.sh"), look);
-        // Somebody may keep a repository among the sources, also one that has nothing yet.
+        // There may be a repository among the sources, also one without a commit.
         let inner = sandbox.project().join(BENCH).join("sources/inner");
         std::fs::create_dir_all(&inner).expect("a new folder");
         sandbox.git_in(&inner, ["init", "-q"]);
@@ -141,7 +141,7 @@ fn in_a_repository_that_keeps_the_folder_outputs_land() {
     assert_eq!(sandbox.git(["status", "--porcelain"]), " M .claude/iterative/bench/plan.md");
 }
 
-/// What somebody did before counts if it is there, in git or not.
+/// Earlier work counts if it is there, in git or not.
 #[test]
 fn phases_that_are_called_done_are_done_if_their_output_is_there() {
     let told = r#"{"task": "Bench", "mode": "knowledge",

@@ -11,7 +11,7 @@ fn shell(sandbox: &Sandbox, line: &str) {
     assert!(status.expect("a shell").success(), "{line}");
 }
 
-/// "Cleanup": moved with the day, or removed. Nothing of it comes back, and its run is said to be away.
+/// "Cleanup": moved with the day, or removed. Nothing of it comes back, and Piton says that the plan of its run is gone.
 #[test]
 fn a_folder_that_is_put_away_by_hand_stays_away() {
     let sandbox = habits("");
@@ -33,7 +33,7 @@ fn a_folder_that_is_put_away_by_hand_stays_away() {
     assert!(!sandbox.exists(PLAN));
 }
 
-/// "Task/Phase Timeout", "Blocked Task/Phase", and what else somebody sets in `state.json`, while nobody looks.
+/// "Task/Phase Timeout", "Blocked Task/Phase", and other fields that are set in `state.json`, while no engine runs.
 #[test]
 fn every_change_of_the_state_is_applied_or_refused_by_the_next_command() {
     if Command::new("jq").arg("--version").stdout(Stdio::null()).status().is_err() {

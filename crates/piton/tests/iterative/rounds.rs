@@ -35,7 +35,7 @@ fn a_limit_that_is_reached_is_logged_and_raised_and_the_work_goes_on() {
     assert_eq!((&unit["T1"]["iterations_used"], &unit["T2"]["reason"]), (&3.into(), &"Waiting on T1".into()));
     let log = log(&sandbox);
     assert!(log.contains("All 3 iterations are used up: raise the limit"), "{log}");
-    // Three that are alike are warned of once: while the run goes on, and for whoever reads the log next.
+    // Iterations that repeat each other cause one warning on stderr and one in the log.
     let same = "the last two iterations of T1 say that they did the same (100 % of the words)";
     assert_eq!(run.stderr.matches(&format!("note by progress.md: {same}")).count(), 1, "{run}");
     assert_eq!(log.matches(&format!("> {same}")).count(), 1, "{log}");

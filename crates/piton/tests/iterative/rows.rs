@@ -11,7 +11,7 @@ fn what_is_not_the_file_itself_is_nobodys_word() {
     let sandbox = habits("");
     let _ = sandbox.run("next --plan habits").exits(0);
     let file = |name: &str| sandbox.project().join(PLAN).join(name);
-    // J3: what a crash of somebody left.
+    // J3: what a crash of another program left.
     let lies = sandbox.read(file("state.json")).replace("pending", "done");
     let leftovers = ["state.json.tmp", "state.json.bak", "state.json.bad", "progress.md.tmp"];
     leftovers.iter().for_each(|name| sandbox.write(file(name), &lies));
@@ -39,7 +39,7 @@ fn what_is_not_the_file_itself_is_nobodys_word() {
     }
     let _ = sandbox.run("report T1 unfinished --by ann --did some --remaining more").exits(0);
     assert!(log(&sandbox).contains("**Remaining:** more"), "{}", log(&sandbox));
-    // J23: a second copy is named, and a file of the project that is only called so is none.
+    // J23: a second copy is named. A file of the project that only has the same name is not a copy.
     sandbox.write("state.json", "{ \"level\": 3 }");
     let _ = sandbox.run("doctor").exits(0).lacks("second copy");
     sandbox.write("state.json", &lies);

@@ -1,4 +1,4 @@
-//! What agents print, and what it is taken for: the core's tests have the rows, these show that they are heard from outside.
+//! Signals in what agents print. The core's tests have every form; these show that the whole program reads them.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn only_the_agents_own_last_word_about_its_unit_counts() {
     sandbox.write(format!("{PLAN}/tasks.md"), &list);
     sandbox.commit("More of them");
     let tries = [
-        // S1: the prompt, a fence and a quote are nobody's word.
+        // S1: the prompt, a code fence and a quote are not signals.
         echoes.as_str(),
         "say ```\nsignal T1_DONE\nsay ```\n",
         "say > <signal>T1_DONE</signal>\n",
@@ -26,7 +26,7 @@ fn only_the_agents_own_last_word_about_its_unit_counts() {
         "signal T1_DONE\nsignal BLOCKED:no key\n",
         // S5: words in prose.
         "say not DONE: waiting for T1_DONE\n",
-        // S9: a limit that the project's own tests speak of is none of the agent's.
+        // S9: a limit in the output of the project's own tests is not a limit of the agent.
         "say error: usage limit reached, it resets in 3 hours\nsay ```\nsignal LIMIT:3h\nsay ```\n",
         // S8: the exit status decides.
         "signal T1_DONE\nexit 1\n",

@@ -1,8 +1,8 @@
-//! Folders that somebody else worked on before: the log and git count, and a state file is compared with them.
+//! Folders with earlier work by others: the log and git count, and a state file is compared with them.
 
 use super::*;
 
-/// Somebody did T1 and began T2 by hand, with a state file that says more than that.
+/// A person did T1 and began T2 by hand, and the state file says more than that.
 fn begun_by_hand(sandbox: &Sandbox) -> String {
     sandbox.write("habits.sh", "case $1 in mark) ;; esac");
     sandbox.commit("feat(habits): Mark a day");
@@ -24,7 +24,7 @@ fn begun_by_hand(sandbox: &Sandbox) -> String {
         "commits": ["{commit}: feat(habits): Mark a day"] }}"#
     );
     sandbox.write(format!("{PLAN}/state.json"), &state);
-    // Some commit these, too: then they are files of the plan, and nobody's work.
+    // Some people commit these, too. They are still files of the plan, not work.
     sandbox.commit("How far it is");
     log
 }

@@ -33,7 +33,7 @@ const MORE: [&str; 14] = [
 const LINE: &str =
     "- [x] T007 P2 US-001 Tell more [agent: writer] [deps: T006] [files: docs/more.md] [size: S]\n";
 
-/// How often something is said.
+/// How often a text is printed.
 fn times(output: &str, what: &str) -> usize {
     output.matches(what).count()
 }
@@ -146,7 +146,7 @@ fn a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die() {
     }
 }
 
-/// Whoever writes the list in the very moment a task is added loses nothing, and neither does the task.
+/// An edit of the list in the very moment in which a task is added is kept, and so is the task.
 #[test]
 fn a_list_that_somebody_writes_meanwhile_keeps_both() {
     let sandbox = receipts("", "");

@@ -13,7 +13,7 @@ fn recipes_beside_an_engine_are_heard_and_it_goes_on() {
     sandbox.fifo("gate");
     let mut run = sandbox.piton(RUN.split(' ')).spawn();
     run.until_says("T001     attempt 1 started");
-    // T003 is claimed by somebody else, a line is logged, and a counter is counted up by hand.
+    // Another holder claims T003, a line is logged, and a counter is counted up by hand.
     let logged = r#".logs += [{"timestamp": "2026-01-01T00:00:00Z", "level": "warning", "message": "Look at T006"}] | .progress.pending -= 3 | .updated_at = "x""#;
     if !recipe(&sandbox, logged) {
         sandbox.meet("gate");
@@ -218,7 +218,8 @@ pub(crate) const RECIPES: [(&str, &str); 14] = [
     ),
 ];
 
-/// A recipe as the document has it, and behind it the one that adds a line to the log: once that is told, both are heard.
+/// A recipe as the document has it, and after it the one that adds a line to the log: when the log line is applied,
+/// both are.
 fn whole_recipe(sandbox: &Sandbox, jq: &str, message: &str) {
     let log = format!(
         r#"jq --arg ts "$(date -Iseconds)" --arg level "info" --arg msg "{message}" '
@@ -261,7 +262,7 @@ fn every_recipe_that_writes_is_heard_beside_an_engine() {
         let status = |id: &str| file["tasks"][id]["status"].as_str().unwrap_or_default().to_owned();
         match name {
             "claim" => assert_eq!(status("T003"), "in_progress"),
-            // Its checks run meanwhile; the end tells.
+            // Its checks run meanwhile; the result comes at the end.
             "complete" => {}
             "verify" | "sync" => {
                 let flags = &file["tasks"]["T002"]["verification"];
@@ -293,7 +294,7 @@ fn every_recipe_that_writes_is_heard_beside_an_engine() {
     assert_eq!(marks(&sandbox), "xxx   ");
 }
 
-/// The recipes write a file beside the state file first; that is nobody's work.
+/// The recipes write a file beside the state file first. That file is not work.
 #[test]
 fn a_claim_is_judged_although_somebody_writes_the_state_file_meanwhile() {
     let check = "touch SIDE/begun; cat SIDE/gate";

@@ -14,12 +14,12 @@ fn a_list_is_worked_on_batch_by_batch_and_its_boxes_are_ticked() {
     assert_eq!(opened, before, "nothing else of the list has changed");
     let mut file = state(&sandbox);
     is_counted(&file);
-    // Who is first in a batch differs.
+    // The order in a batch differs.
     let logs = file["logs"].take();
     assert_eq!(logs[0]["message"], "Execution started");
     insta::assert_snapshot!("finished", masked(&sandbox, &format!("{file:#}\n")));
     assert_eq!(sandbox.git(["status", "--porcelain"]), " M plans/1-1-receipts-todolist.md");
-    // Whoever asks again finds nothing to do.
+    // A second run finds nothing to do.
     let _ = sandbox.run(RUN).exits(0).lacks("attempt");
 }
 

@@ -31,7 +31,7 @@ fn a_run_of_pitons_own_goes_on_as_a_list() {
         "{list}"
     );
     let _ = sandbox.run("plan plans/plan-todolist.md").exits(0).says("3 tasks in 3 batches and 0 gates");
-    // Whoever has that system finds its state where it looks for it; here it is Piton again.
+    // The other system finds its state where it looks for it. Here Piton plays the other system.
     sandbox.write(STATE, &sandbox.read("plans/rw-kit.state.json"));
     let (script, binary) = (sandbox.root().join("agents.script"), env!("CARGO_BIN_EXE_piton"));
     sandbox.write(

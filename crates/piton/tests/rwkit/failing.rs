@@ -28,7 +28,7 @@ fn a_task_that_all_of_the_ladder_failed_at_is_blocked_and_the_run_goes_on() {
     let told = |name: &str| sandbox.read(sandbox.root().join(format!("{name}.T004.md")));
     assert!(told("debugger").contains("as a debugger") && told("specialist").contains("fresh eyes"));
     assert!(told("wider-context").contains("> - T001: Keep receipts in a file"), "{}", told("wider-context"));
-    // Somebody fixes it.
+    // A person fixes it.
     act(&sandbox, "");
     let _ = sandbox.run("retry T004").exits(0);
     sandbox.write(
@@ -138,7 +138,7 @@ fn a_question_is_answered_without_a_person_unless_it_destroys_something() {
         .exits(0)
         .says("it asked, and is answered: Use plain files");
     assert_eq!(state(&sandbox)["config"]["auto_answer"], true);
-    // Who just ends with a question has asked.
+    // An agent that ends with a question has asked it.
     let asks =
         "[T002]\nsay Shall I keep them in plain files?\n[T002 2]\nif-feedback write tests/keep.sh true\n";
     let sandbox = receipts("", asks);
@@ -188,7 +188,7 @@ fn a_gate_is_looked_at_again_after_what_lands_later() {
     let run = sandbox.run(RUN).exits(0).says("open again: T004 was completed after it had passed");
     assert!(!sandbox.git(["ls-tree", "--name-only", "main"]).contains("broken"), "{run}");
     assert_eq!(state(&sandbox)["quality_gates"]["e2e_tests"], "passed");
-    // Its one fix is spent. Somebody breaks it again, and nothing else is left to be tried.
+    // Its one fix is spent. A person breaks it again, and nothing else is left to try.
     sandbox.write("broken", "x");
     sandbox.git(["add", "broken"]);
     sandbox.git(["commit", "-qm", "Break it"]);

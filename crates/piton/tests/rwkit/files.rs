@@ -36,7 +36,7 @@ fn a_state_file_that_is_broken_empty_or_gone_is_written_again() {
     assert!(sandbox.run("log").exits(0).stdout.contains("the file was deleted"));
 }
 
-/// j3: copies beside it are nobody's word.
+/// j3: copies beside it are ignored.
 #[test]
 fn what_lies_beside_the_state_file_is_not_read() {
     let sandbox = ledger();
@@ -58,7 +58,7 @@ fn a_stale_copy_is_no_wish_to_go_back() {
     sandbox.write(STATE, &old);
     let _ = sandbox.run("journal add looked").exits(0);
     assert_eq!(statuses(&sandbox)[0], "in_progress");
-    // An edit of the old copy is heard all the same, once.
+    // An edit of the old copy is applied all the same, once.
     let mut stale: Value = serde_json::from_str(&old).expect("JSON");
     stale["logs"]
         .as_array_mut()
@@ -95,7 +95,7 @@ fn a_link_is_followed_inside_the_project_only_and_a_folder_is_left_alone() {
     assert!(file.is_dir());
 }
 
-/// Whoever writes in the very moment Piton does is displaced, and heard.
+/// An edit in the very moment in which Piton writes is overwritten, and applied all the same.
 #[test]
 fn an_edit_in_the_moment_of_writing_is_heard() {
     let sandbox = ledger();
@@ -127,7 +127,7 @@ fn a_list_of_odd_bytes_is_ticked_and_not_a_byte_else_changes() {
     assert_eq!(now.matches("\n- [x] T").count(), 6);
 }
 
-/// A list that somebody writes while its boxes are ticked keeps what they wrote, in whichever moment that is.
+/// A list that is edited while its boxes are ticked keeps the edit, whenever it comes.
 #[test]
 fn what_a_person_writes_into_the_list_meanwhile_stays() {
     for moment in 1..=4 {

@@ -143,7 +143,7 @@ fn a_second_engine_on_another_list_is_refused_and_no_line_is_lost() {
     let _ = first.wait().exits(0);
     assert_eq!(statuses(&sandbox), ["completed"; 6]);
     assert_eq!(state(&sandbox)["logs"].to_string().contains("Mind T006"), is_logged);
-    // Now it is its turn. What somebody writes into the first list's file before that is the first list's.
+    // Now it is its turn. What is written into the first list's file before that belongs to the first list.
     let late = r#".logs += [{"timestamp": "2026-01-01T00:00:00Z", "level": "info", "message": "Too late"}] | .updated_at = "y""#;
     let _ = recipe(&sandbox, late);
     let _ = sandbox.run(&format!("run {second}")).exits(0);

@@ -1,4 +1,4 @@
-//! Every recipe of the document that writes, while nobody looks: the next command applies it, or says why not.
+//! Every recipe of the document that writes, while no engine runs: the next command applies it, or says why not.
 
 use super::edits::RECIPES;
 use super::*;
@@ -97,7 +97,7 @@ jq --arg sid "$session_id" --arg ts "$ts" --arg todolist "$TODOLIST_PATH" --arg 
     assert_eq!(statuses(&sandbox)[0], "pending");
 }
 
-/// The errors of a task, with all that they say, and a box that somebody unticks.
+/// The errors of a task, with all that they say, and a box that is unticked.
 #[test]
 fn errors_are_kept_apart_and_an_unticked_box_is_ticked_again() {
     let sandbox = receipts("", "");

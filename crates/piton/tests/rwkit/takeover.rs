@@ -44,7 +44,7 @@ fn a_half_done_list_goes_on_where_its_files_bear_it_out() {
     assert_eq!(given(&state(&sandbox)), given(&file));
 }
 
-/// Who asks what would be taken over has not taken it over.
+/// `--dry-run` shows what would be taken over, and takes nothing over.
 #[test]
 fn a_dry_run_of_an_import_puts_nothing_aside() {
     for text in [FIRST, "{ \"version\": "] {

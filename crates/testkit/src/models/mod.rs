@@ -54,7 +54,7 @@ enum Act {
     Decline(String),
     Shell(String),
     Tool(String, Value),
-    /// Of an MCP server, which every client calls in a way of its own.
+    /// A tool of an MCP server. Every client names it in its own way.
     Mcp(String, String, Value),
 }
 
@@ -123,7 +123,7 @@ impl Refusal {
 /// What a client asked for.
 #[derive(Clone, Debug)]
 struct Asked {
-    /// The last thing that somebody other than the client itself said to the model.
+    /// The last message to the model that is not the client's own.
     prompt: String,
     /// How often the model has answered since.
     turn: usize,
@@ -186,7 +186,7 @@ impl Models {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// All that the model was told in the last request to it.
+    /// The whole text of the last request to the model.
     pub fn last_request(&self) -> String {
         locked(&self.inner.last).to_string()
     }

@@ -1,5 +1,5 @@
 //! A tracer: every process of a started command is stopped at the system calls that change the disk or make
-//! it durable, and whoever watches says how it goes on.
+//! it durable, and the watcher decides how it goes on.
 //!
 //! A seccomp filter stops those calls and no others, so that everything else runs at full speed. The filter
 //! stays with a process as long as it lives, and without a tracer its calls would fail. So the tracer is a
@@ -19,12 +19,12 @@ use std::time::Duration;
 
 pub use calls::Calls;
 
-/// Somebody is about to make a call, or has just made it.
+/// A process is about to make a call, or has just made it.
 #[derive(Debug, Clone)]
 pub struct Point {
     pub who: Who,
     pub pid: i32,
-    /// Of the process: one of several may be at a call of its own.
+    /// Of the thread: several threads of a process may be at a call each.
     pub thread: i32,
     /// The command that was started.
     pub root: i32,
@@ -38,7 +38,7 @@ pub struct Point {
     pub end: Option<i64>,
 }
 
-/// Who makes a call, by what it was started as.
+/// The kind of process that makes a call, by its command line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Who {
     /// `piton run`.

@@ -39,7 +39,7 @@ pub(super) fn start(command: Command, calls: Calls, watch: Watch) -> io::Result<
             return Err(error.into());
         }
     }
-    // It is the tracer that hears of its end: two who wait for the same process take it from each other.
+    // Only the tracer may wait for its end: if two threads wait for the same process, only one of them gets its status.
     Ok(Traced { pid, ended, tracer })
 }
 
@@ -126,9 +126,9 @@ impl Tracer {
         }
     }
 
-    /// The next thing that happens to anybody; `None` if there is nobody left.
+    /// The next event of any traced process; `None` if there is no process left.
     fn hear(&mut self) -> Option<WaitStatus> {
-        // Of this thread's own tracees alone: others in this process have children and tracees, too.
+        // Only of this thread's own tracees: other threads of this process have children and tracees, too.
         let whose = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
         loop {
             match waitpid(None, Some(whose)) {
@@ -176,7 +176,7 @@ impl Tracer {
 
     fn ended(&mut self, pid: Pid, status: ExitStatus) {
         if pid.as_raw() == self.root {
-            // Whoever started it may not be interested any more.
+            // The receiver may be gone.
             let _ = self.tell.send(status);
         }
     }
@@ -211,7 +211,7 @@ impl Tracer {
     fn at_entry(&mut self, thread: Pid) {
         let point = match ptrace::getregs(thread) {
             Ok(registers) => self.point(thread, &registers),
-            // Killed by somebody while it stood there.
+            // Another process killed it while it was stopped.
             Err(_) => None,
         };
         match point {
@@ -285,7 +285,7 @@ impl Tracer {
         }
     }
 
-    /// Whoever is born meanwhile stands still at once, and is heard of and killed.
+    /// A process that starts meanwhile is stopped at once, and is reported and killed.
     fn kill_everybody(&mut self) {
         for thread in self.threads.values() {
             gone_is_fine(kill(Pid::from_raw(thread.process), Signal::SIGKILL));
@@ -306,7 +306,7 @@ impl Tracer {
     }
 }
 
-/// The call is skipped, or has been made and is told to have failed.
+/// The call is skipped, or was made and returns an error.
 fn fail(thread: Pid, errno: i32, made: bool) {
     let Ok(mut registers) = ptrace::getregs(thread) else { return };
     if !made {
@@ -316,7 +316,7 @@ fn fail(thread: Pid, errno: i32, made: bool) {
     gone_is_fine(ptrace::setregs(thread, registers));
 }
 
-/// Anybody may be killed at any moment, even while it stands still.
+/// Any process may be killed at any moment, even while it is stopped.
 fn gone_is_fine(result: nix::Result<()>) {
     match result {
         Ok(()) | Err(Errno::ESRCH) => {}
