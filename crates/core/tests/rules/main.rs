@@ -4,6 +4,7 @@
 mod already;
 mod bench;
 mod budget;
+mod candidates;
 mod claims;
 mod clients;
 mod closing;

@@ -10,8 +10,9 @@ use piton_core::run::{
     Verdict, verdict,
 };
 
+use super::check::{self, OnRed, Subject};
 use super::order::{Neighbour, Order, Trouble, commit_of};
-use super::work::{self, OnRed, Subject};
+use super::work;
 use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Repo, Worktree};
 use crate::{checks, clock, crash};
 
@@ -67,8 +68,9 @@ pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> 
     }
     repo.sync_objects(members.iter().map(|(_, commit)| commit))?;
     // The last merge holds all before it. Those may land meanwhile and be cleaned up, so nothing is pinned for them.
-    let captured = RefChange::pin(&order.pin_name("captured"), order.commit()?)?;
-    repo.change_refs(&[RefChange::pin(&order.pin_name("candidate"), &candidate)?, captured])?;
+    let pins = [("candidate", &candidate), ("captured", order.commit()?)];
+    let pins = pins.map(|(what, commit)| RefChange::pin(&order.pin_name(what), commit));
+    repo.change_refs(&pins.into_iter().collect::<Result<Vec<_>, _>>()?)?;
     crash::point("land.durable");
     let carried = |(task, commit): &(&Task, Oid)| {
         let (task, fence) = (task.id.clone(), task.fence);
@@ -216,7 +218,7 @@ fn target_is_red(
     }
     let tree = order.repo()?.tree_of(tip)?;
     let bare = Subject { commit: tip, tree: &tree, work_folder: None, on_red: OnRed::Confirm, doubt: None };
-    let found = work::run_on(order, &foreign, bare)?;
+    let found = check::run_on(order, &foreign, bare)?;
     let Some(reason) = verdict::reason(&found) else { return Ok(None) };
     let target = order.target()?;
     let reason = format!(
@@ -349,7 +351,7 @@ fn run_unproven(
     let passes = order.chain().flat_map(|task| &task.progress.passes);
     let wanted = checks::unproven(all.iter().copied(), tree, passes);
     let doubt = order.task.progress.doubt.as_ref();
-    work::run_on(order, &wanted, Subject { commit: candidate, tree, work_folder: None, on_red, doubt })
+    check::run_on(order, &wanted, Subject { commit: candidate, tree, work_folder: None, on_red, doubt })
 }
 
 /// Move the target, or find out what became of the last try to do so.

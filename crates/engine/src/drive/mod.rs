@@ -7,6 +7,7 @@ mod append;
 mod ask;
 mod briefing;
 mod budget;
+mod check;
 mod context;
 mod copy;
 mod feedback;

@@ -6,7 +6,7 @@ use piton_core::run::line::ProofEnd;
 use piton_core::run::{Action, Class, Command, Run};
 
 use super::order::{Order, Site, Trouble};
-use super::{budget, land, work};
+use super::{budget, check, land, work};
 use crate::clock;
 
 /// Carry an order out, and book what its reviewers and helpers have used, whatever came of them. First: what it means that
@@ -43,7 +43,7 @@ fn carry_out(order: &Order) -> Vec<Command> {
         Action::Prepare { .. } => work::prepare(order),
         Action::Work { pass, .. } => work::work(order, *pass),
         Action::Capture { pass, .. } => work::capture(order, *pass),
-        Action::Check { .. } => work::check(order),
+        Action::Check { .. } => check::check(order),
         Action::Prove { proof, .. } | Action::Land { proof, .. } => land::prove(order, *proof),
         Action::Move { .. } => land::move_target(order),
         Action::Clean { .. } => land::clean(order),
