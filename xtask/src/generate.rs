@@ -46,7 +46,7 @@ pub(crate) fn generate(root: &Path, check: bool) -> Result<()> {
 }
 
 /// A page with another text between two marks.
-fn between(page: &str, from: &str, to: &str, text: &str) -> Option<String> {
+pub(crate) fn between(page: &str, from: &str, to: &str, text: &str) -> Option<String> {
     let (before, rest) = page.split_once(from)?;
     let (_, after) = rest.split_once(to)?;
     Some(format!("{before}{from}{text}\n{to}{after}"))

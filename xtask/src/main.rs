@@ -5,6 +5,8 @@
 //! `cargo xtask simulate [--seeds N | --queues N | --takeovers N] [--from S] [--seed S | --queue S | --takeover S] [--trace]` lives through seeds
 //! of the simulator. For many of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
 //! `cargo xtask makespan [--plans N]` measures the scheduler against the least time there is.
+//! `cargo xtask queues [--seeds N] [--changes N] [--slots K] [--gap PERCENT] [--write]` measures the landing line against other queues.
+//! `--write` puts the tables into `docs/performance.md`.
 //! `cargo xtask fuzz [TARGET…] [--minutes N]` looks for inputs that a reader does not stand.
 //! `cargo xtask crash [--plan native|fenced|execute] [--sample N] [--double N|all] [--part 1/3] [--who alone] [--seed S]` kills the real binary at every
 //! change of the disk, and cuts the power at every commit to the journal. One of them again:
@@ -19,6 +21,7 @@ mod fuzz;
 mod generate;
 mod links;
 mod part;
+mod queues;
 mod sabotage;
 mod tidy;
 
@@ -38,12 +41,13 @@ fn main() -> Result<()> {
         Some("tidy") => tidy::tidy(root),
         Some("simulate") => simulate(words),
         Some("makespan") => makespan(words),
+        Some("queues") => queues::queues(root, words),
         Some("fuzz") => fuzz::fuzz(root, words),
         Some("crash") => crash::crash(root, words),
         Some("sabotage") => sabotage::sabotage(root, words),
         other => {
             bail!(
-                "no such chore: {other:?}; there are generate, tidy, simulate, makespan, fuzz, crash and sabotage"
+                "no such chore: {other:?}; there are generate, tidy, simulate, makespan, queues, fuzz, crash and sabotage"
             )
         }
     }

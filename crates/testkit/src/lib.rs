@@ -1,13 +1,16 @@
-//! Test support: the simulator that the pure core is proven in, the clock of its scheduler, models for real clients to
+//! Test support: the simulator that the pure core is proven in, the clock of its scheduler, its landing line
+//! against other queues, models for real clients to
 //! talk to, and what tests of the real binary share.
 
 #[cfg(unix)]
 mod aftermath;
+mod bare;
 pub mod cases;
 pub mod lines;
 pub mod makespan;
 pub mod models;
 pub mod prompts;
+pub mod queues;
 mod rng;
 #[cfg(unix)]
 pub mod sandbox;

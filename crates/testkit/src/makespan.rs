@@ -8,20 +8,18 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use piton_core::plan::{
-    Argv, Budget, Check, Digest, Fences, Graph, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId,
-    TaskSpec,
-};
-use piton_core::run::{
-    Action, AgentEnd, Carried, CheckResult, Closing, Command, Event, Intent, NewRun, Recorded, Selection,
-    Session, State, Status, Verdict, Work, decide, next,
-};
+use piton_core::plan::{Graph, Schedule, Settings, TaskId, TaskSpec};
+use piton_core::run::{Action, AgentEnd, Carried, Closing, Command, Intent, State, Status, next};
 use piton_core::time::{Span, Timestamp};
 
+use crate::bare::{self, index, oid, passed, spec, work};
 use crate::rng::Rng;
 
 /// A landing in milliseconds: a merge, its checks and a move of a ref, where an agent works for minutes.
 pub const LANDING: u64 = 1_000;
+
+/// When every run begins.
+const START: i64 = 1_800_000_000_000;
 
 /// The middle of the durations: most agents take some minutes, a few take an hour.
 const USUAL: u64 = 2 * 60_000;
@@ -134,44 +132,6 @@ fn duration(rng: &mut Rng) -> u64 {
     (USUAL as f64 * factor) as u64
 }
 
-fn task_id(task: usize) -> TaskId {
-    TaskId::new(&format!("T{task}")).expect("a letter and digits")
-}
-
-fn spec(task: usize, needs: &[usize]) -> TaskSpec {
-    TaskSpec {
-        id: task_id(task),
-        title: String::new(),
-        prompt: String::new(),
-        group: 0,
-        depends_on: needs.iter().map(|&need| task_id(need)).collect(),
-        files: Vec::new(),
-        criteria: Vec::new(),
-        checks: vec![check()],
-        priority: 50,
-        agent: "default".to_owned(),
-        attempts: 1,
-        confirm: false,
-        may_change_nothing: false,
-        check_first: false,
-        may_fail: false,
-        gate: false,
-        timeout: Span::minutes(60),
-        silence: None,
-        exports: Vec::new(),
-        outside: Vec::new(),
-        source: None,
-    }
-}
-
-fn check() -> Check {
-    Check::new("true".to_owned(), Argv::parse("true"), Span::minutes(1))
-}
-
-fn oid(no: u64) -> Oid {
-    Oid::new(&format!("{no:040x}")).expect("forty hex digits")
-}
-
 /// A world in which nothing fails.
 struct World {
     state: State,
@@ -186,52 +146,23 @@ struct World {
 impl World {
     fn new(tasks: Vec<TaskSpec>, durations: Vec<u64>, parallel: u32) -> World {
         let settings = Settings { schedule: Schedule::Flow, max_parallel: parallel, ..Settings::default() };
-        let group = Group { id: GroupId::new("all").expect("a word"), title: String::new() };
-        let plan = Plan { name: "plan".to_owned(), groups: vec![group], tasks, settings };
-        let mut world = World {
-            state: State::new(),
-            durations,
-            time: 0,
-            under_way: BTreeSet::new(),
-            results: BinaryHeap::new(),
-            trees: 0,
-        };
-        world.submit(&Command::Create(Box::new(NewRun {
-            run: RunId::new("run").expect("a word"),
-            plan,
-            plan_path: String::new(),
-            target: Some("main".to_owned()),
-            base: Some(oid(0)),
-            worktree_dir: None,
-        })));
-        let session = Session {
-            schedule: Schedule::Flow,
-            max_parallel: parallel,
-            landing_parallel: 1,
-            selection: Selection::All,
-            agent: None,
-            budget: Budget::default(),
-            fences: Fences::default(),
-            verbose: false,
-            quiet: false,
-        };
-        world.submit(&Command::Attach { engine: "engine".to_owned(), session });
-        world
+        let state = bare::begin(tasks, settings, 1, Timestamp(START));
+        World { state, durations, time: 0, under_way: BTreeSet::new(), results: BinaryHeap::new(), trees: 0 }
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp(START + i64::try_from(self.time).unwrap_or(0))
     }
 
     fn submit(&mut self, command: &Command) {
-        let at = Timestamp(1_800_000_000_000 + i64::try_from(self.time).unwrap_or(0));
-        let events: Vec<Event> = decide(&self.state, command, at).expect("nothing is refused here");
-        for event in events {
-            let recorded = Recorded { seq: self.state.seq() + 1, at, event };
-            self.state.apply(&recorded).expect("a complete state misses nothing");
-        }
+        let now = self.now();
+        bare::submit(&mut self.state, command, now).expect("nothing is refused here");
     }
 
     /// Until everything has landed; how long that took.
     fn live(mut self) -> u64 {
         loop {
-            let now = Timestamp(1_800_000_000_000 + i64::try_from(self.time).unwrap_or(0));
+            let now = self.now();
             let mut news = false;
             for action in next(&self.state, now) {
                 if self.under_way.contains(&action) {
@@ -269,9 +200,7 @@ impl World {
 
     fn takes(&self, action: &Action) -> u64 {
         match action {
-            Action::Work { task, .. } => {
-                task.as_str()[1..].parse::<usize>().map_or(0, |task| self.durations[task])
-            }
+            Action::Work { task, .. } => self.durations[index(task)],
             Action::Prove { .. } => LANDING,
             _ => 0,
         }
@@ -286,17 +215,6 @@ impl World {
         let Some(task) = action.task().cloned() else { return };
         let fence = action.fence().unwrap_or_default();
         let landed = self.state.run().map_or(0, |run| run.landed);
-        let result = || CheckResult {
-            name: String::new(),
-            check: check().digest(),
-            command: String::new(),
-            verdict: Verdict::Pass,
-            environment: Digest::of_bytes(b""),
-            took: Span(0),
-            log: String::new(),
-            tail: String::new(),
-            tests: None,
-        };
         self.trees += 1;
         let tree = oid(self.trees);
         let progress =
@@ -313,24 +231,10 @@ impl World {
                 report: None,
                 closing: Closing::default(),
             },
-            Action::Capture { pass, .. } => {
-                let commit = Some(tree.clone());
-                let work = Work {
-                    commit,
-                    tree,
-                    changed: true,
-                    found_work: true,
-                    touches_judges: false,
-                    markers: Vec::new(),
-                    commits: Vec::new(),
-                    created: Vec::new(),
-                    modified: Vec::new(),
-                };
-                Command::Captured { task, fence, pass: *pass, work }
-            }
+            Action::Capture { pass, .. } => Command::Captured { task, fence, pass: *pass, work: work(tree) },
             Action::Check { .. } => {
                 let tree = progress.tree.expect("captured before");
-                Command::ChecksEnded { task, fence, tree, results: vec![result()] }
+                Command::ChecksEnded { task, fence, tree, results: vec![passed()] }
             }
             Action::Prove { proof, .. } | Action::Land { proof, .. } => {
                 let intent = Intent { old: oid(0), candidate: tree.clone() };
@@ -341,7 +245,7 @@ impl World {
                     tree,
                     intent,
                     before,
-                    results: vec![result()],
+                    results: vec![passed()],
                     untouched: Vec::new(),
                 }
             }

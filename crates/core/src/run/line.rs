@@ -215,6 +215,11 @@ impl Line {
         self.alone.contains(task)
     }
 
+    /// How often it was set aside since it is a candidate.
+    pub fn times_set_aside(&self, task: &TaskId) -> u32 {
+        self.set_aside.get(task).copied().unwrap_or_default()
+    }
+
     /// The shortest proof that has it in its chain.
     pub fn proof_of(&self, task: &TaskId) -> Option<&Proving> {
         let all = self.proofs.values().filter(|proof| proof.chain.contains(task));
