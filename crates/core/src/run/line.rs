@@ -21,6 +21,9 @@ const MOST_PASSED_OVER: u32 = 2;
 /// Checks shorter than this are not worth a second proof beside them: candidates that come meanwhile share the next proof.
 const SHORT: Span = Span::seconds(2);
 
+/// So many proofs were begun since one that is long over, in all likelihood.
+const RECENT: u64 = 64;
+
 /// What is known of those that are to land.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -195,6 +198,11 @@ impl Line {
 
     pub fn proof(&self, number: u64) -> Option<&Proving> {
         self.proofs.get(&number)
+    }
+
+    /// Whether it may have been under way when the last engine died.
+    pub fn is_recent(&self, number: u64) -> bool {
+        number + RECENT >= self.begun
     }
 
     /// The number of the proof that is begun next.

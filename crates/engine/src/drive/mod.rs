@@ -270,7 +270,8 @@ impl<'o> Loop<'o> {
         Ok(())
     }
 
-    /// End the checks of proofs that nobody goes on with, should the last engine have left any.
+    /// End the checks of proofs that nobody goes on with, should the last engine have left any, and remove what was half
+    /// written when it died.
     fn settle_dead_proofs(&self) -> Result<(), EngineError> {
         let Some(run) = self.state.run() else { return Ok(()) };
         let folder = self.site.project.landing_folder(&run.id);
@@ -281,6 +282,8 @@ impl<'o> Loop<'o> {
             let job = Job::at(entry.path());
             if !is_open && job.outcome()?.is_none() {
                 job.settle()?;
+            }
+            if number.is_some_and(|number| run.line.is_recent(number)) && !job.is_at_work()? {
                 disk::sweep(entry.path());
             }
         }
