@@ -5,7 +5,7 @@ use piton_core::run::flakes::{Look, Looks};
 use piton_core::run::line::Doubt;
 use piton_core::run::{CheckResult, CheckRun, Command, Verdict};
 
-use super::order::{Order, SHARED, Trouble};
+use super::order::{Order, Trouble};
 use super::work::tree_in_place;
 use super::{budget, feedback, fence};
 use crate::check_worktrees::{Places, WorkFolder};
@@ -86,7 +86,7 @@ pub(super) fn run_on(
     let dir = order.worktree_dir()?;
     let mut bench = order.bench(&jobs, tree);
     if let Some(proof) = proof {
-        bench.name = format!("{SHARED}{proof}.check.{}", tree.short());
+        bench.name = format!("{proof}.check.{}", tree.short());
     }
     let places = Places::new(order.pool(&dir)?, commit, tree, &order.run.settings.worktree);
     let mut places = places.with_work_folder(work_folder);

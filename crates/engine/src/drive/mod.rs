@@ -49,7 +49,7 @@ use briefing::Briefing;
 pub use briefing::{NoPrompt, next_prompt};
 use budget::Gauges;
 pub use land::PINS;
-use order::{Called, Member, Neighbour, Order, RedTip, Running, SHARED, Site, Slots};
+use order::{Called, Member, Neighbour, Order, RedTip, Running, Site, Slots};
 pub use plan::PlanRead;
 use plan::PlanSeen;
 use reconcile::Rescues;
@@ -276,8 +276,7 @@ impl<'o> Loop<'o> {
         let Some(run) = self.state.run() else { return Ok(()) };
         let folder = self.site.project.landing_folder(&run.id);
         for entry in folder.read_dir_utf8().into_iter().flatten().flatten() {
-            let number = entry.file_name().strip_prefix(SHARED).and_then(|name| name.split('.').next());
-            let number = number.and_then(|number| number.parse::<u64>().ok());
+            let number = entry.file_name().split('.').next().and_then(|number| number.parse::<u64>().ok());
             let is_open = number.is_some_and(|number| run.line.proof(number).is_some());
             let job = Job::at(entry.path());
             if !is_open && job.outcome()?.is_none() {

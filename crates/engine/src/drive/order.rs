@@ -114,9 +114,6 @@ impl Drop for Slot<'_> {
     }
 }
 
-/// Begins the names of jobs that belong to no attempt.
-pub(super) const SHARED: &str = "landing";
-
 /// What its agent has made of a task.
 pub(super) fn commit_of(task: &Task) -> Result<&Oid, Trouble> {
     let commit = task.progress.commit.as_ref();
