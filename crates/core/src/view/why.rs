@@ -201,9 +201,10 @@ impl Search<'_> {
             Status::Verifying => {
                 self.say(depth, format!("the checks of {id} have been running for {since}"));
                 if task.progress.doubt.is_some() {
-                    let why =
-                        "it was red where it is to land; if it is red by itself, too, its agent is told";
-                    self.say(depth + 1, why);
+                    self.say(
+                        depth + 1,
+                        "they failed on the merge with the target, so they run on its own work",
+                    );
                 }
             }
             Status::Verified => self.queued(task, depth),
