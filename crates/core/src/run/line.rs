@@ -178,10 +178,20 @@ impl Line {
 
     /// The proof that lands next: of all that have passed the longest, or the next one if each lands by itself.
     pub fn landable(&self, land: Land) -> Option<(u64, &Proving)> {
-        let passed = |proof: &&Proving| matches!(proof.stage, Stage::Passed(_)) && !proof.outdated;
+        let passed = |proof: &&Proving| matches!(proof.stage, Stage::Passed(_));
         let fits = |proof: &&Proving| land == Land::Batch || proof.chain.len() == 1;
         let all = self.proofs.iter().map(|(no, proof)| (*no, proof));
-        all.filter(|(_, proof)| passed(proof) && fits(proof)).max_by_key(|(_, proof)| proof.chain.len())
+        let lands =
+            |(number, proof): &(u64, &Proving)| passed(proof) && fits(proof) && self.may_land(*number);
+        all.filter(lands).max_by_key(|(_, proof)| proof.chain.len())
+    }
+
+    /// Whether the target may move to what this proof has passed on. One that was proven apart waits while a chain is proven,
+    /// which would begin again otherwise.
+    pub fn may_land(&self, number: u64) -> bool {
+        let is_chain = |proof: &Proving| !proof.alone && proof.stage != Stage::Red;
+        let is_apart = |proof: &Proving| proof.alone && self.proofs.values().any(is_chain);
+        self.proofs.get(&number).is_some_and(|proof| !proof.outdated && !is_apart(proof))
     }
 
     /// The proofs whose checks should be running.

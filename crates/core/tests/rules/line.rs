@@ -153,6 +153,24 @@ fn what_passed_while_another_landed_lands_next() {
     bench.accept(&prepare(&bench, &["b"], &[]));
 }
 
+/// It would fail to move the target, and take every other proof along.
+#[test]
+fn what_has_passed_on_an_older_target_does_not_land() {
+    let mut bench = verified();
+    let first = begin(&mut bench, &["a"]);
+    bench.accept(&Command::BeginProof { chain: vec![id("b")], alone: true });
+    let early = bench.refuse(&prepare(&bench, &["b"], &["a", "b"]).of_proof(first + 1));
+    assert!(early.stale, "the chain comes first: {early}");
+    bench.accept(&prepare(&bench, &["a"], &["a"]).of_proof(first));
+    bench.accept(&landed(&bench, "a"));
+    let late = bench.refuse(&prepare(&bench, &["b"], &["a", "b"]).of_proof(first + 1));
+    assert!(late.stale, "it was built on what the target held before: {late}");
+    let (end, results) = (ProofEnd::Passed { tree: oid(99) }, vec![evidence("b", Verdict::Pass)]);
+    bench.accept(&Command::ProofEnded { proof: first + 1, end, results });
+    let again = |action: &Action| matches!(action, Action::BeginProof { chain, .. } if chain[0] == id("b"));
+    assert!(next(&bench.state, bench.now).iter().any(again), "it is good by itself, and proven again");
+}
+
 #[test]
 fn a_gate_lands_alone() {
     let mut gate = spec("g", &[]);

@@ -40,6 +40,11 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         }
         Command::OfProof { proof, command } => {
             on.open_proof(*proof)?;
+            if matches!(**command, Command::PrepareLanding { .. }) && !run.line.may_land(*proof) {
+                return Err(Refusal::stale(
+                    "the target has moved since, or a chain is proven that lands first",
+                ));
+            }
             decide(state, command, now)
         }
         Command::Replan(plan) => replan(state, run, plan),
