@@ -4,6 +4,9 @@
 //! they pass, the target may move to that tree, with the whole chain. Proofs run side by side, and each chain goes on where
 //! the one before it ends: the longest that passes lands, and those behind it stay true.
 //!
+//! A chain of many is hardly ever green. So where many wait, groups of them are first proven apart, each on the tip. Those
+//! that pass are then proven together; of a group that is red, smaller groups are.
+//!
 //! Nothing here decides whether something may land. The rules do, by the checks that passed on the very tree. What is
 //! forgotten or wrong here costs time, never truth.
 
@@ -16,8 +19,11 @@ use crate::time::{Span, Timestamp};
 
 /// So many candidates are proven together at most.
 const MOST_TOGETHER: usize = 16;
-/// A candidate that was set aside so often goes first, and nothing is begun beside it.
+/// A candidate that was set aside so often begins the next chain, by itself.
 const MOST_PASSED_OVER: u32 = 2;
+/// Of a red group, groups of a quarter are proven next. With halves it takes longer until it is known who is red; each alone
+/// takes many more proofs where groups are large.
+const SPLIT: usize = 4;
 /// Checks shorter than this are not worth a second proof beside them: candidates that come meanwhile share the next proof.
 const SHORT: Span = Span::seconds(2);
 
@@ -32,13 +38,14 @@ pub struct Line {
     begun: u64,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     proofs: BTreeMap<u64, Proving>,
-    /// Candidates that are proven alone next: together with others they were red, or in conflict.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    alone: BTreeSet<TaskId>,
-    /// How often each was set aside for that.
+    /// Candidates that were red together with others, or in conflict: each is proven next with so many at most, itself
+    /// included.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    fewer: BTreeMap<TaskId, usize>,
+    /// How often each was taken out of a chain for that.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     set_aside: BTreeMap<TaskId, u32>,
-    /// Candidates that have passed alone, before the target moved.
+    /// Candidates that have passed apart, before the target moved.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     screened: BTreeSet<TaskId>,
     /// The chain that is about to land.
@@ -54,7 +61,7 @@ pub struct Line {
 pub struct Proving {
     /// In the order in which they are merged. Those that land meanwhile leave at its front.
     pub chain: Vec<TaskId>,
-    /// Its one candidate is to be judged by itself: nothing is built on it.
+    /// Its candidates are proven apart from the others: nothing is built on them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
     pub since: Timestamp,
@@ -120,8 +127,13 @@ pub struct Proposal {
 pub enum Policy {
     /// Many fail: each alone first.
     Alone,
-    /// Few fail: so many together.
+    /// So many together at most.
     Together(usize),
+}
+
+/// Prove these on the tip, and build nothing on them.
+fn apart(tasks: &[&TaskId]) -> Proposal {
+    Proposal { chain: tasks.iter().map(|task| (*task).clone()).collect(), alone: true }
 }
 
 impl Line {
@@ -139,10 +151,8 @@ impl Line {
         window: u32,
         land: Land,
     ) -> Vec<Proposal> {
-        let alone = |task: &TaskId| Proposal { chain: vec![task.clone()], alone: true };
-        let overdue = line.iter().find(|task| self.is_overdue(task));
-        if let Some(first) = overdue.or(line.first().filter(|first| is_exclusive(first))) {
-            return if self.proofs.is_empty() { vec![alone(first)] } else { Vec::new() };
+        if let Some(first) = line.first().filter(|first| is_exclusive(first)) {
+            return if self.proofs.is_empty() { vec![apart(&[first])] } else { Vec::new() };
         }
         let at_work = self.proofs.values().filter(|proof| !matches!(proof.stage, Stage::Passed(_))).count();
         let free = (window as usize).saturating_sub(at_work);
@@ -151,29 +161,81 @@ impl Line {
         }
         let held: BTreeSet<&TaskId> = self.proofs.values().flat_map(|proof| &proof.chain).collect();
         let open = line.iter().copied().filter(|task| !held.contains(task));
-        let open = open.take_while(|task| !is_exclusive(task));
-        let (single, rest): (Vec<&TaskId>, Vec<&TaskId>) = open.partition(|task| self.is_single(task));
-        let mut wanted: Vec<Proposal> = single.into_iter().map(alone).take(free).collect();
-        let free = free - wanted.len();
-        let chains = || self.proofs.values().filter(|proof| !proof.alone);
+        let open: Vec<&TaskId> = open.take_while(|task| !is_exclusive(task)).collect();
+        let is_suspect = |task: &&TaskId| self.fewer.contains_key(*task);
+        let (suspects, rest): (Vec<&TaskId>, Vec<&TaskId>) = open.into_iter().partition(is_suspect);
+        let fresh = rest.iter().filter(|task| !self.screened.contains(**task)).count();
         let is_short = !self.took.is_zero() && self.took < SHORT;
-        if rest.is_empty() || free == 0 || is_short && chains().next().is_some() {
+        if is_short || fresh <= self.rate.pass_together() {
+            let mut wanted: Vec<Proposal> =
+                self.smaller(&suspects).map(|group| apart(&group)).take(free).collect();
+            let free = free - wanted.len();
+            let size = match land {
+                Land::Batch if is_short => self.rate.together(1),
+                Land::Batch => self.rate.together(window).min(rest.len().div_ceil(free.max(1))),
+                Land::Each => 1,
+            };
+            let is_begun = is_short && self.chains().next().is_some();
+            let at_once = if is_begun {
+                0
+            } else if is_short {
+                free.min(1)
+            } else {
+                free
+            };
+            wanted.extend(self.links(rest, size, at_once));
             return wanted;
         }
-        let at_once = if is_short { 1 } else { free };
-        let size = match land {
-            Land::Batch => {
-                self.rate.together(if is_short { 1 } else { window }).min(rest.len().div_ceil(at_once))
-            }
-            Land::Each => 1,
-        };
-        let deepest = chains().max_by_key(|proof| proof.chain.len());
-        let mut chain = deepest.map_or_else(|| self.landing.clone(), |proof| proof.chain.clone());
-        for group in rest.chunks(size).take(at_once) {
-            chain.extend(group.iter().map(|task| (*task).clone()));
-            wanted.push(Proposal { chain: chain.clone(), alone: false });
-        }
+        let (screened, fresh): (Vec<&TaskId>, Vec<&TaskId>) =
+            rest.into_iter().partition(|task| self.screened.contains(*task));
+        let is_enough =
+            screened.len() >= 2 * window as usize || screened.iter().any(|task| self.is_overdue(task));
+        let at_once = if is_enough && self.chains().next().is_none() { free } else { 0 };
+        let size = if land == Land::Batch { MOST_TOGETHER } else { 1 };
+        let mut wanted = self.links(screened, size, at_once.min(if land == Land::Batch { 1 } else { free }));
+        let groups = self.smaller(&suspects).chain(fresh.chunks(self.rate.group()).map(<[&TaskId]>::to_vec));
+        wanted.extend(groups.take(free - wanted.len()).map(|group| apart(&group)));
         wanted
+    }
+
+    /// Those that were red together, in smaller groups of neighbours.
+    fn smaller<'t>(&self, suspects: &[&'t TaskId]) -> impl Iterator<Item = Vec<&'t TaskId>> + use<'t> {
+        let mut groups: Vec<(usize, Vec<&TaskId>)> = Vec::new();
+        for &task in suspects {
+            let most = self.fewer.get(task).copied().unwrap_or(1);
+            match groups.last_mut() {
+                Some((same, group)) if *same == most && group.len() < most.min(self.rate.group()) => {
+                    group.push(task)
+                }
+                _ => groups.push((most, vec![task])),
+            }
+        }
+        groups.into_iter().map(|(_, group)| group)
+    }
+
+    /// Chains of these, each of which goes on where the one before it ends.
+    fn links(&self, mut tasks: Vec<&TaskId>, size: usize, at_once: usize) -> Vec<Proposal> {
+        let deepest = self.chains().max_by_key(|proof| proof.chain.len());
+        let mut chain = deepest.map_or_else(|| self.landing.clone(), |proof| proof.chain.clone());
+        let mut groups: Vec<Vec<&TaskId>> = Vec::new();
+        if let Some(at) = tasks.iter().position(|task| self.is_overdue(task)) {
+            if !chain.is_empty() {
+                // Nothing comes before it any more.
+                return Vec::new();
+            }
+            groups.push(vec![tasks.remove(at)]);
+            tasks.retain(|task| !self.is_overdue(task));
+        }
+        groups.extend(tasks.chunks(size.max(1)).map(<[&TaskId]>::to_vec));
+        let link = |group: Vec<&TaskId>| {
+            chain.extend(group.into_iter().cloned());
+            Proposal { chain: chain.clone(), alone: false }
+        };
+        groups.into_iter().take(at_once).map(link).collect()
+    }
+
+    fn chains(&self) -> impl Iterator<Item = &Proving> {
+        self.proofs.values().filter(|proof| !proof.alone)
     }
 
     /// The proof that lands next: of all that have passed the longest, or the next one if each lands by itself.
@@ -189,9 +251,8 @@ impl Line {
     /// Whether the target may move to what this proof has passed on. One that was proven apart waits while a chain is proven,
     /// which would begin again otherwise.
     pub fn may_land(&self, number: u64) -> bool {
-        let is_chain = |proof: &Proving| !proof.alone && proof.stage != Stage::Red;
-        let is_apart = |proof: &Proving| proof.alone && self.proofs.values().any(is_chain);
-        self.proofs.get(&number).is_some_and(|proof| !proof.outdated && !is_apart(proof))
+        let is_proven = self.chains().any(|proof| proof.stage != Stage::Red);
+        self.proofs.get(&number).is_some_and(|proof| !proof.outdated && !(proof.alone && is_proven))
     }
 
     /// The proofs whose checks should be running.
@@ -220,8 +281,11 @@ impl Line {
         self.begun + 1
     }
 
-    pub fn policy(&self, window: u32) -> Policy {
-        if self.rate.is_high() { Policy::Alone } else { Policy::Together(self.rate.together(window)) }
+    pub fn policy(&self) -> Policy {
+        match self.rate.group() {
+            1 => Policy::Alone,
+            most => Policy::Together(most),
+        }
     }
 
     /// How many of a hundred candidates have failed to land lately.
@@ -230,7 +294,7 @@ impl Line {
     }
 
     pub fn is_set_aside(&self, task: &TaskId) -> bool {
-        self.alone.contains(task)
+        self.fewer.contains_key(task)
     }
 
     /// How often it was set aside since it is a candidate.
@@ -252,10 +316,6 @@ impl Line {
     /// Whether a proof has it in its chain.
     pub fn holds(&self, task: &TaskId) -> bool {
         self.proofs.values().any(|proof| proof.chain.contains(task))
-    }
-
-    fn is_single(&self, task: &TaskId) -> bool {
-        self.alone.contains(task) || self.rate.is_high() && !self.screened.contains(task)
     }
 
     fn is_overdue(&self, task: &TaskId) -> bool {
@@ -280,8 +340,9 @@ impl Line {
                 }
             }
             ProofEnd::Conflict { task, .. } => {
-                self.proofs.remove(&number);
-                self.put_aside(task.clone());
+                if let Some(proof) = self.proofs.remove(&number) {
+                    self.put_aside(task, 1, proof.alone);
+                }
             }
             // What was built on it would wait for it, where each lands by itself.
             ProofEnd::Dropped { .. } => {
@@ -301,7 +362,7 @@ impl Line {
         let Some(proof) = self.proofs.get(&number).filter(|proof| proof.alone) else { return };
         // It is known to be good by itself. If others are proven on the same target, it lands with the next.
         for task in proof.chain.clone() {
-            self.alone.remove(&task);
+            self.fewer.remove(&task);
             self.screened.insert(task);
         }
         let is_late = proof.outdated || self.proofs.values().any(|other| !other.alone);
@@ -346,7 +407,7 @@ impl Line {
 
     /// It was red here, and has passed by itself: it is proven alone.
     pub(super) fn prove_alone(&mut self, task: &TaskId) {
-        self.alone.insert(task.clone());
+        self.fewer.insert(task.clone(), 1);
     }
 
     /// A candidate did not pass where it was to land.
@@ -364,7 +425,7 @@ impl Line {
     pub(super) fn knows(&self, task: &TaskId) -> bool {
         self.holds(task)
             || self.is_landing(task)
-            || self.alone.contains(task)
+            || self.fewer.contains_key(task)
             || self.screened.contains(task)
             || self.set_aside.contains_key(task)
     }
@@ -378,17 +439,20 @@ impl Line {
     }
 
     fn forget(&mut self, task: &TaskId) {
-        self.alone.remove(task);
+        self.fewer.remove(task);
         self.screened.remove(task);
         self.set_aside.remove(task);
         self.blame();
     }
 
-    fn put_aside(&mut self, task: TaskId) {
-        self.proofs.retain(|_, proof| !proof.chain.contains(&task));
-        self.screened.remove(&task);
-        *self.set_aside.entry(task.clone()).or_default() += 1;
-        self.alone.insert(task);
+    /// Prove it next with so many at most. Who was in a chain was passed over by those before it.
+    fn put_aside(&mut self, task: &TaskId, most: usize, alone: bool) {
+        self.proofs.retain(|_, proof| !proof.chain.contains(task));
+        self.screened.remove(task);
+        if !alone {
+            *self.set_aside.entry(task.clone()).or_default() += 1;
+        }
+        self.fewer.insert(task.clone(), if self.is_overdue(task) { 1 } else { most });
     }
 
     /// The members of a red chain are to blame that no shorter chain has, once none of these is open.
@@ -400,10 +464,11 @@ impl Line {
             let all = || line.proofs.values();
             let is_settled =
                 |proof: &&Proving| proof.stage == Stage::Red && !all().any(|other| is_shorter(proof, other));
-            all().find(is_settled).map(|proof| proof.chain.clone())
+            all().find(is_settled).cloned()
         };
-        while let Some(chain) = settled(self) {
-            chain.into_iter().for_each(|task| self.put_aside(task));
+        while let Some(Proving { chain, alone, .. }) = settled(self) {
+            let most = chain.len().div_ceil(SPLIT).min(chain.len() - 1).max(1);
+            chain.iter().for_each(|task| self.put_aside(task, most, alone));
         }
     }
 }
@@ -419,7 +484,7 @@ struct Rate {
 impl Default for Rate {
     /// One of twenty, until more is known.
     fn default() -> Rate {
-        Rate { tried: 20 * Rate::ONE, failed: Rate::ONE }
+        Rate { tried: Rate::GIVEN * Rate::ONE, failed: Rate::ONE }
     }
 }
 
@@ -427,8 +492,8 @@ impl Rate {
     const ONE: u32 = 1 << 10;
     /// About so many are remembered.
     const MEMORY: u32 = 64;
-    /// From so many of a thousand on, each is proven alone first.
-    const HIGH: u32 = 70;
+    /// As many are taken as known from the beginning.
+    const GIVEN: u32 = 20;
 
     fn count(&mut self, failed: bool) {
         let fade = |number: u32| number - number / Rate::MEMORY;
@@ -440,8 +505,15 @@ impl Rate {
         u32::try_from(u64::from(self.failed) * 1000 / u64::from(self.tried.max(1))).unwrap_or(u32::MAX)
     }
 
-    fn is_high(self) -> bool {
-        self.per_thousand() >= Rate::HIGH
+    /// So many pass together in every second case.
+    fn pass_together(self) -> usize {
+        700 / self.per_thousand().max(5) as usize
+    }
+
+    /// How many to prove apart together. While little is known, a few: if most of them fail, large groups are all red.
+    fn group(self) -> usize {
+        let seen = (self.tried / Rate::ONE).saturating_sub(Rate::GIVEN) as usize;
+        self.pass_together().min(4 + seen / 2).clamp(1, MOST_TOGETHER)
     }
 
     /// How many to prove together: about two thirds as many as pass in a row in every second case, divided between the

@@ -11,7 +11,7 @@ pub fn in_line(run: &Run, task: &TaskId) -> Option<String> {
         return Some("lands now".to_owned());
     }
     let Some(proof) = line.proof_of(task) else {
-        let why = "is checked alone next: together with others it was red, or in conflict";
+        let why = "is checked with fewer others next: together with more it was red, or in conflict";
         return line.is_set_aside(task).then(|| why.to_owned());
     };
     let others: Vec<TaskId> = proof.chain.iter().filter(|other| *other != task).cloned().collect();
@@ -28,9 +28,8 @@ pub fn in_line(run: &Run, task: &TaskId) -> Option<String> {
 /// How candidates are proven at the moment, and why.
 pub fn policy(run: &Run) -> String {
     let failing = format!("{} of 100 candidates failed to land lately", run.line.failing_percent());
-    match run.line.policy(run.session.landing_parallel) {
+    match run.line.policy() {
         Policy::Alone => format!("each candidate is checked alone first: {failing}"),
-        Policy::Together(1) => format!("candidates are checked one by one: {failing}"),
         Policy::Together(most) => format!("up to {most} candidates are checked together: {failing}"),
     }
 }

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{Exhausted, Oid, Schedule, Settings, TaskId};
-use piton_core::run::line::{ProofEnd, Proving, Stage};
+use piton_core::run::flakes::{Look, Looks};
+use piton_core::run::line::{Doubt, ProofEnd, Proving, Stage};
 use piton_core::run::{
-    Action, AgentEnd, Carried, Closing, Command, Intent, State, Status, Task, is_current, next,
+    Action, AgentEnd, Carried, CheckRun, Closing, Command, Intent, Note, Progress, State, Status, Task,
+    is_current, next,
 };
 use piton_core::time::{Span, Timestamp};
 
 use super::stream::{Change, Stream, Tree, fingerprint};
 use super::world::{News, Queue, RunNo, World};
-use crate::bare::{self, index, oid, passed, spec, task_id, work};
+use crate::bare::{self, failed, index, oid, passed, spec, work};
 
 /// When every run begins.
 const START: i64 = 1_800_000_000_000;
@@ -21,35 +23,26 @@ pub(super) struct Ours {
     state: State,
     arrived: Vec<bool>,
     running: BTreeMap<RunNo, Running>,
-    flakes: Flakes,
 }
 
-/// A proof whose checks run.
+/// Checks that run.
 #[derive(Clone, Debug)]
 struct Running {
     action: Action,
-    number: u64,
-    chain: Vec<TaskId>,
-    tip: Oid,
+    of: Subject,
     tree: Tree,
-    /// So often it was red.
-    reds: u32,
+    /// What they have said about the tree.
+    looks: Looks,
+    ran: CheckRun,
 }
 
-/// How often a check of one candidate was red, and then green on the same tree.
-#[derive(Debug, Default)]
-struct Flakes {
-    seen: u32,
-    passed: u32,
-}
-
-impl Flakes {
-    /// A candidate that is red so often fails. Where more than one run of twenty flakes, two are not enough: of a thousand
-    /// good candidates that are checked alone, ten would fail.
-    fn enough(&self) -> u32 {
-        // One of sixteen flakes, until more is known.
-        if (self.seen + 1) * 20 > self.seen + self.passed + 16 { 3 } else { 2 }
-    }
+/// What checks run for.
+#[derive(Clone, Debug)]
+enum Subject {
+    /// A chain, merged into this tip.
+    Proof { number: u64, chain: Vec<TaskId>, tip: Oid },
+    /// A change by itself.
+    Work { tree: Oid },
 }
 
 impl Ours {
@@ -67,7 +60,6 @@ impl Ours {
             state: bare::begin(tasks, settings, slots, Timestamp(START)),
             arrived: vec![false; stream.len()],
             running: BTreeMap::new(),
-            flakes: Flakes::default(),
         }
     }
 
@@ -137,11 +129,7 @@ impl Ours {
                 closing: Closing::default(),
             },
             Action::Capture { pass, .. } => Command::Captured { task, fence, pass: *pass, work: work(own) },
-            // What fails by itself is not in the stream: no queue gets it.
-            Action::Check { .. } => {
-                let tree = progress.tree.expect("captured before");
-                Command::ChecksEnded { task, fence, tree, results: vec![passed()] }
-            }
+            Action::Check { .. } => return self.check(world, action, &task, &progress),
             Action::Prove { proof, .. } => return self.prove(world, action, *proof),
             Action::Land { proof, .. } => return self.land(world, *proof),
             Action::Move { .. } => return self.move_head(world, &task),
@@ -151,60 +139,116 @@ impl Ours {
     }
 
     fn prove(&mut self, world: &mut World<'_>, action: &Action, number: u64) -> bool {
-        let is_running = self.running.values().any(|running| running.action == *action);
-        let Some(proof) = self.proof(number).filter(|_| !is_running && world.free() > 0) else {
-            return false;
-        };
+        let Some(proof) = self.proof(number).filter(|_| self.may_run(world, action)) else { return false };
         let chain = proof.chain.clone();
         let changes: Vec<Change> = chain.iter().map(index).collect();
         let mut tree = world.landed.clone();
         tree.extend(&changes);
+        let doubt = self.task(&chain[chain.len() - 1]).and_then(|task| task.progress.doubt.clone());
+        let looks = self.looks(world, &oid(fingerprint(&tree)), doubt.as_ref());
         let (tip, run) = (head(world), world.start(&changes));
-        self.running.insert(run, Running { action: action.clone(), number, chain, tip, tree, reds: 0 });
+        let of = Subject::Proof { number, chain, tip };
+        self.running.insert(run, Running { action: action.clone(), of, tree, looks, ran: ran() });
         true
     }
 
-    /// The checks of a proof have ended.
+    /// Check a change by itself: only those checks that were red where it was to land.
+    fn check(&mut self, world: &mut World<'_>, action: &Action, task: &TaskId, progress: &Progress) -> bool {
+        if !self.may_run(world, action) {
+            return false;
+        }
+        let own = progress.tree.clone().expect("captured before");
+        let looks = self.looks(world, &own, progress.doubt.as_ref());
+        let tree = Tree::from([index(task)]);
+        let run = world.start_failed(&tree);
+        let of = Subject::Work { tree: own };
+        self.running.insert(run, Running { action: action.clone(), of, tree, looks, ran: ran() });
+        true
+    }
+
+    fn may_run(&self, world: &World<'_>, action: &Action) -> bool {
+        world.free() > 0 && !self.running.values().any(|running| running.action == *action)
+    }
+
+    fn looks(&self, world: &World<'_>, tree: &Oid, doubt: Option<&Doubt>) -> Looks {
+        let check = passed().check;
+        let is_known = self.state.run().is_some_and(|run| run.flakes.knows(&check, now(world)));
+        Looks::new(is_known, &check, tree, doubt)
+    }
+
+    /// Checks have run, once.
     fn ended(&mut self, world: &mut World<'_>, run: RunNo, is_green: bool) {
         let Some(mut running) = self.running.remove(&run) else { return };
-        let is_one = running.chain.len() == 1;
-        if is_green {
-            self.flakes.seen += u32::from(running.reds > 0);
-            self.flakes.passed += u32::from(is_one);
-            self.passed(world, &running);
-            return;
-        }
-        running.reds += 1;
-        if !is_one {
-            let end = ProofEnd::Red { reason: "red".to_owned(), doubt: None };
-            let number = running.number;
-            self.say(world, number, Command::ProofEnded { proof: number, end, results: Vec::new() });
-            let line = self.state.run().map(|run| &run.line);
-            let times = running.chain.iter().filter_map(|task| line.map(|line| line.times_set_aside(task)));
-            world.tally.set_aside = times.chain([world.tally.set_aside]).max().unwrap_or(0);
-        } else if running.reds < self.flakes.enough() {
+        let Some(id) = running.action.task().cloned() else { return };
+        running.ran.add(is_green, Span(0));
+        // The first red ends the proof of several, and of one that was never seen to be green by itself.
+        let is_open = match &running.of {
+            Subject::Proof { chain, .. } => chain.len() > 1 || self.is_unverified(&id),
+            Subject::Work { .. } => false,
+        };
+        let look = running.looks.saw(is_green);
+        if look == Look::Again && !is_open {
             let run = world.start_failed(&running.tree);
             self.running.insert(run, running);
-        } else if let Some(task) = self.task(&running.chain[0]) {
-            let (id, fence) = (task.id.clone(), task.fence);
-            let failed = Command::LandingFailed {
-                task: id.clone(),
-                fence,
-                tip: running.tip,
-                reason: "red".to_owned(),
-                feedback: String::new(),
-                pointers: Box::default(),
-            };
-            if self.say(world, running.number, failed) {
-                world.eject(index(&id));
-                // Its agent would repair it. Then it would be another change.
-                let by = "author".to_owned();
-                self.submit(world, &Command::Skip { task: id, by, reason: "it is red".to_owned() });
+            return;
+        }
+        running.ran.flaked |= running.looks.has_flaked();
+        let note = Note::ChecksRan { task: id.clone(), runs: vec![running.ran.clone()] };
+        self.submit(world, &Command::Note { by: "Piton".to_owned(), note });
+        match &running.of {
+            Subject::Work { tree } => self.checked(world, &id, tree.clone(), look),
+            Subject::Proof { number, chain, tip } if is_green => {
+                self.passed(world, *number, chain, tip, &running.tree);
+            }
+            Subject::Proof { number, chain, .. } if is_open => {
+                let tree = oid(fingerprint(&running.tree));
+                let doubt = (chain.len() == 1).then(|| Doubt { tree, checks: vec![passed().check] });
+                let end = ProofEnd::Red { reason: "red".to_owned(), doubt };
+                self.say(world, *number, Command::ProofEnded { proof: *number, end, results: Vec::new() });
+                let line = self.state.run().map(|run| &run.line);
+                let times = chain.iter().filter_map(|task| line.map(|line| line.times_set_aside(task)));
+                world.tally.set_aside = times.chain([world.tally.set_aside]).max().unwrap_or(0);
+            }
+            Subject::Proof { number, tip, .. } => {
+                let fence = self.task(&id).map_or(0, |task| task.fence);
+                let failed = Command::LandingFailed {
+                    task: id.clone(),
+                    fence,
+                    tip: tip.clone(),
+                    reason: "red".to_owned(),
+                    feedback: String::new(),
+                    pointers: Box::default(),
+                };
+                if self.say(world, *number, failed) {
+                    self.eject(world, id);
+                }
             }
         }
     }
 
-    fn passed(&mut self, world: &mut World<'_>, Running { number, chain, tip, tree, .. }: &Running) {
+    /// A change was checked by itself.
+    fn checked(&mut self, world: &mut World<'_>, id: &TaskId, tree: Oid, look: Look) {
+        let fence = self.task(id).map_or(0, |task| task.fence);
+        let is_red = look == Look::Red;
+        let results = vec![if is_red { failed() } else { passed() }];
+        let ended = Command::ChecksEnded { task: id.clone(), fence, tree, results };
+        if self.submit(world, &ended) && is_red {
+            self.eject(world, id.clone());
+        }
+    }
+
+    /// Its agent would repair it. Then it would be another change.
+    fn eject(&mut self, world: &mut World<'_>, id: TaskId) {
+        world.eject(index(&id));
+        let by = "author".to_owned();
+        self.submit(world, &Command::Skip { task: id, by, reason: "it is red".to_owned() });
+    }
+
+    fn is_unverified(&self, id: &TaskId) -> bool {
+        self.task(id).is_some_and(|task| task.decided == Status::Verifying)
+    }
+
+    fn passed(&mut self, world: &World<'_>, number: u64, chain: &[TaskId], tip: &Oid, tree: &Tree) {
         let here = oid(fingerprint(tree));
         // Of a chain, what has landed meanwhile is in the head.
         let open: Vec<&TaskId> = chain.iter().filter(|id| !world.landed.contains(&index(id))).collect();
@@ -223,8 +267,8 @@ impl Ours {
         let prepare =
             Command::PrepareLanding { task, fence, tree, intent, before, results, untouched: Vec::new() };
         let end = ProofEnd::Passed { tree: here };
-        let _ = self.say(world, *number, prepare)
-            || self.say(world, *number, Command::ProofEnded { proof: *number, end, results: vec![passed()] });
+        let _ = self.say(world, number, prepare)
+            || self.say(world, number, Command::ProofEnded { proof: number, end, results: vec![passed()] });
     }
 
     /// Land what has passed while another was landing.
@@ -236,10 +280,7 @@ impl Ours {
             let end = ProofEnd::Dropped { reason: "the head has moved".to_owned() };
             return self.say(world, number, Command::ProofEnded { proof: number, end, results: Vec::new() });
         }
-        let task = proof.chain.last().cloned().unwrap_or_else(|| task_id(0));
-        let action = Action::Land { proof: number, task, fence: 0 };
-        let tip = head(world);
-        self.passed(world, &Running { action, number, chain: proof.chain, tip, tree, reds: 0 });
+        self.passed(world, number, &proof.chain, &head(world), &tree);
         self.state.run().is_some_and(|run| run.merging.is_some())
     }
 
@@ -277,6 +318,11 @@ impl Queue for Ours {
 
 fn now(world: &World<'_>) -> Timestamp {
     Timestamp(START + i64::try_from(world.now).unwrap_or(0))
+}
+
+/// Of checks that have not run yet.
+fn ran() -> CheckRun {
+    CheckRun::new(passed().check, String::new())
 }
 
 fn head(world: &World<'_>) -> Oid {
