@@ -52,13 +52,18 @@ enum Verdict {
 pub(crate) fn sabotage(root: &Path, mut words: impl Iterator<Item = String>) -> Result<()> {
     let all = read(root)?;
     let (mut lists, mut part, mut wanted) = (false, Part { nth: 1, of: 1 }, Vec::new());
+    let mut together = 1;
     while let Some(word) = words.next() {
         match word.as_str() {
             "--part" => part = Part::read(&words.next().unwrap_or_default())?,
             "--list" => lists = true,
+            "--together" => {
+                let number = words.next().unwrap_or_default();
+                together = number.parse().with_context(|| format!("{number:?} is not a number"))?;
+            }
             _ if word.starts_with('-') => {
                 bail!(
-                    "unknown option {word}; there are --list, --part 1/2, and words that a rule or a file contains"
+                    "unknown option {word}; there are --list, --part 1/2, --together 8, and words that a rule or a file contains"
                 )
             }
             _ => wanted.push(word),
@@ -82,20 +87,59 @@ pub(crate) fn sabotage(root: &Path, mut words: impl Iterator<Item = String>) -> 
     let bench = Bench::set_up(root, &part)?;
     bench.control(&chosen)?;
     let mut missed = 0;
-    for one in &chosen {
+    for batch in batches(&chosen, together) {
         let begun = Instant::now();
-        let verdict = bench.perform(one)?;
-        let told = match &verdict {
-            Verdict::Caught(tests) => format!("caught by {}", tests.join(", ")),
-            Verdict::NotCaught => "NOT CAUGHT".to_owned(),
-            Verdict::DidNotBuild(error) => format!("did not build: {error}"),
-            Verdict::TextNotFound => "text not found".to_owned(),
-        };
-        missed += usize::from(!matches!(verdict, Verdict::Caught(_)));
-        println!("{:>4} s  {}\n        {told}", begun.elapsed().as_secs(), one.rule);
+        let company = if batch.rules.len() > 1 { bench.perform_together(&batch)? } else { Vec::new() };
+        if !company.is_empty() {
+            println!("{:>4} s  {} rules at once", begun.elapsed().as_secs(), batch.rules.len());
+        }
+        for one in &batch.rules {
+            let begun = Instant::now();
+            let caught = company.iter().find(|(rule, _)| *rule == one.rule).map(|(_, tests)| tests.clone());
+            let verdict = caught.map_or_else(|| bench.perform(one), |tests| Ok(Verdict::Caught(tests)))?;
+            let told = match &verdict {
+                Verdict::Caught(tests) => format!("caught by {}", tests.join(", ")),
+                Verdict::NotCaught => "NOT CAUGHT".to_owned(),
+                Verdict::DidNotBuild(error) => format!("did not build: {error}"),
+                Verdict::TextNotFound => "text not found".to_owned(),
+            };
+            missed += usize::from(!matches!(verdict, Verdict::Caught(_)));
+            println!("{:>4} s  {}\n        {told}", begun.elapsed().as_secs(), one.rule);
+        }
     }
     println!("{} of {} rules are missed when they are gone", chosen.len() - missed, chosen.len());
     if missed == 0 { Ok(()) } else { bail!("{missed} rules could be taken out unnoticed") }
+}
+
+/// Rules that are taken out at once, each in a file of its own, and the tests of others that have to pass nevertheless: if
+/// these fail, it is not clear which rule a test noticed.
+struct Batch<'a> {
+    rules: Vec<&'a Sabotage>,
+    others: BTreeSet<&'a str>,
+}
+
+fn batches<'a>(chosen: &[&'a Sabotage], most: usize) -> Vec<Batch<'a>> {
+    let mut programs: BTreeMap<_, Vec<Vec<&Sabotage>>> = BTreeMap::new();
+    for &one in chosen {
+        let batches = programs.entry((&one.package, &one.binary, &one.env)).or_default();
+        let fits = |batch: &&mut Vec<&Sabotage>| {
+            batch.len() < most && batch.iter().all(|other| other.file != one.file)
+        };
+        match batches.iter_mut().find(fits) {
+            Some(batch) => batch.push(one),
+            None => batches.push(vec![one]),
+        }
+    }
+    let tests = |rules: &[&'a Sabotage]| -> BTreeSet<&'a str> {
+        rules.iter().flat_map(|one| &one.tests).map(String::as_str).collect()
+    };
+    let with_others = |batches: Vec<Vec<&'a Sabotage>>| -> Vec<Batch<'a>> {
+        let next = |nth: usize| tests(&batches[(nth + 1) % batches.len()]);
+        let others: Vec<BTreeSet<&str>> =
+            (0..batches.len()).map(|nth| &next(nth) - &tests(&batches[nth])).collect();
+        batches.into_iter().zip(others).map(|(rules, others)| Batch { rules, others }).collect()
+    };
+    programs.into_values().flat_map(with_others).collect()
 }
 
 /// Where the catalogue and the sources have parted. Cheap: nothing is built.
@@ -233,6 +277,33 @@ impl Bench {
         let verdict = self.run(one);
         fs::write(&file, whole)?;
         verdict
+    }
+
+    /// Take several rules out at once: those that were noticed, and by which tests. None if that is not clear.
+    fn perform_together(&self, batch: &Batch<'_>) -> Result<Vec<(String, Vec<String>)>> {
+        let mut wholes = Vec::new();
+        for one in &batch.rules {
+            let file = self.tree.join(&one.file);
+            let whole = fs::read_to_string(&file).with_context(|| format!("cannot read {}", one.file))?;
+            fs::write(&file, whole.replacen(&one.from, &one.to, 1))?;
+            wholes.push((file, whole));
+        }
+        let mut all = batch.rules[0].clone();
+        all.tests = batch.rules.iter().flat_map(|one| one.tests.clone()).collect();
+        all.tests.extend(batch.others.iter().map(|&test| test.to_owned()));
+        let verdict = self.run(&all);
+        for (file, whole) in wholes {
+            fs::write(&file, whole)?;
+        }
+        let Verdict::Caught(failed) = verdict? else { return Ok(Vec::new()) };
+        if failed.iter().any(|test| batch.others.contains(test.as_str())) {
+            return Ok(Vec::new());
+        }
+        let noticed = |one: &&Sabotage| {
+            let tests: Vec<String> = one.tests.iter().filter(|test| failed.contains(test)).cloned().collect();
+            (!tests.is_empty()).then(|| (one.rule.clone(), tests))
+        };
+        Ok(batch.rules.iter().filter_map(noticed).collect())
     }
 
     /// Build the test program, then run the tests that are named.
