@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::line::Doubt;
 use super::note::CheckRun;
-use crate::plan::{Digest, Oid};
+use crate::plan::Digest;
 use crate::time::{Span, Timestamp};
 
 /// A check that has flaked is known for it so long.
@@ -14,16 +13,30 @@ const REMEMBERED: Span = Span::minutes(7 * 24 * 60);
 /// Of so many checks it is remembered.
 const MOST: usize = 256;
 
+/// A check flakes often if one of so many runs does.
+const OFTEN: u32 = 40;
+
 /// The checks that were red and then passed on the same tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Flakes(BTreeMap<Digest, Flaked>);
 
-/// How often, and when last.
+/// How often, in how many runs since the first time, and when last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Flaked {
     times: u32,
+    #[serde(default)]
+    runs: u32,
     last: Timestamp,
+}
+
+/// What is known of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Habit {
+    Steady,
+    Flakes,
+    /// So often that two reds in a row are likely to happen.
+    FlakesOften,
 }
 
 impl Flakes {
@@ -31,20 +44,34 @@ impl Flakes {
         self.0.is_empty()
     }
 
-    /// Whether the check is known to flake.
-    pub fn knows(&self, check: &Digest, now: Timestamp) -> bool {
-        self.0.get(check).is_some_and(|flaked| now.since(flaked.last) < REMEMBERED)
+    pub fn habit(&self, check: &Digest, now: Timestamp) -> Habit {
+        let known = self.0.get(check).filter(|flaked| now.since(flaked.last) < REMEMBERED);
+        match known {
+            None => Habit::Steady,
+            Some(flaked) if flaked.times.saturating_mul(OFTEN) > flaked.runs => Habit::FlakesOften,
+            Some(_) => Habit::Flakes,
+        }
     }
 
     /// How many checks are known to flake.
     pub fn count(&self, now: Timestamp) -> usize {
-        self.0.keys().filter(|check| self.knows(check, now)).count()
+        self.0.keys().filter(|check| self.habit(check, now) != Habit::Steady).count()
+    }
+
+    /// Whether these runs tell anything new.
+    pub(super) fn learn_from(&self, runs: &[CheckRun]) -> bool {
+        runs.iter().any(|run| run.flaked || !run.for_several && self.0.contains_key(&run.check))
     }
 
     pub(super) fn note(&mut self, runs: &[CheckRun], at: Timestamp) {
-        for run in runs.iter().filter(|run| run.flaked) {
-            let known = self.0.entry(run.check.clone()).or_insert(Flaked { times: 0, last: at });
-            (known.times, known.last) = (known.times.saturating_add(1), at);
+        for run in runs {
+            if run.flaked {
+                let known = self.0.entry(run.check.clone()).or_insert(Flaked { times: 0, runs: 0, last: at });
+                (known.times, known.last) = (known.times.saturating_add(1), at);
+            }
+            if let Some(known) = self.0.get_mut(&run.check).filter(|_| !run.for_several) {
+                known.runs = known.runs.saturating_add(run.runs);
+            }
         }
         while self.0.len() > MOST {
             let oldest = self.0.iter().min_by_key(|(_, flaked)| flaked.last).map(|(check, _)| check.clone());
@@ -56,13 +83,19 @@ impl Flakes {
 /// What a check has said about one tree, run by run, until it is believed.
 #[derive(Clone, Copy, Debug)]
 pub struct Looks {
-    /// It is known to flake.
-    is_known: bool,
-    /// The same work was red by it on another tree.
-    is_doubted: bool,
+    habit: Habit,
+    earlier: Earlier,
     reds: u32,
     /// Since the last red one.
     passes: u32,
+}
+
+/// What it said before about the same work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Earlier {
+    Nothing,
+    RedHere,
+    RedOnAnotherTree,
 }
 
 /// What to make of a check that has run.
@@ -74,25 +107,28 @@ pub enum Look {
 }
 
 impl Looks {
-    /// Of the work of a task that was red where it was to land, or was not, on this tree.
-    pub fn new(is_known: bool, check: &Digest, tree: &Oid, doubt: Option<&Doubt>) -> Looks {
-        let doubt = doubt.filter(|doubt| doubt.checks.contains(check));
-        let is_here = doubt.is_some_and(|doubt| doubt.tree == *tree);
-        Looks { is_known, is_doubted: doubt.is_some() && !is_here, reds: u32::from(is_here), passes: 0 }
+    pub fn new(habit: Habit, earlier: Earlier) -> Looks {
+        Looks { habit, earlier, reds: u32::from(earlier == Earlier::RedHere), passes: 0 }
     }
 
-    /// A check that is known to flake passes with one pass, and is red when it was so three times. Of any other two passes
-    /// in a row tell that it flakes, and red is red the second time.
+    /// A check that is known to flake passes with one pass; any other needs two in a row. It is red the second time, and the
+    /// third time if it flakes often.
     pub fn saw(&mut self, passed: bool) -> Look {
         if passed {
             self.passes += 1;
         } else {
             (self.reds, self.passes) = (self.reds + 1, 0);
         }
-        let (most_reds, enough) = if self.is_known { (3, 1) } else { (2, 2) };
+        let (most_reds, enough) = match self.habit {
+            Habit::Steady => (2, 2),
+            Habit::Flakes => (2, 1),
+            Habit::FlakesOften => (3, 1),
+        };
         match passed {
             true if self.reds == 0 || self.passes >= enough => Look::Passed,
-            false if self.reds + u32::from(self.is_doubted) >= most_reds => Look::Red,
+            false if self.reds + u32::from(self.earlier == Earlier::RedOnAnotherTree) >= most_reds => {
+                Look::Red
+            }
             _ => Look::Again,
         }
     }
@@ -107,40 +143,40 @@ impl Looks {
 mod tests {
     use super::*;
 
-    /// What is made of these runs on the tree `t`, of work that was red on the tree `doubt`.
-    fn looks(is_known: bool, doubt: Option<char>, runs: &[bool]) -> Vec<Look> {
-        let oid = |of: char| Oid::new(&of.to_string().repeat(40)).expect("it is hex");
-        let check = Digest::of(&"check");
-        let doubt = doubt.map(|tree| Doubt { tree: oid(tree), checks: vec![check.clone()] });
-        let mut looks = Looks::new(is_known, &check, &oid('a'), doubt.as_ref());
+    fn looks(habit: Habit, earlier: Earlier, runs: &[bool]) -> Vec<Look> {
+        let mut looks = Looks::new(habit, earlier);
         let seen = runs.iter().map(|passed| looks.saw(*passed)).collect();
         let has_passed = runs.last() == Some(&true);
-        let was_red = runs.contains(&false) || doubt.is_some_and(|doubt| doubt.tree == oid('a'));
+        let was_red = runs.contains(&false) || earlier == Earlier::RedHere;
         assert_eq!(looks.has_flaked(), has_passed && was_red);
         seen
     }
 
     #[test]
     fn red_is_believed_the_second_time_and_a_flake_after_two_passes() {
+        use Earlier::{Nothing, RedHere, RedOnAnotherTree};
         use Look::{Again, Passed, Red};
-        assert_eq!(looks(false, None, &[true]), [Passed]);
-        assert_eq!(looks(false, None, &[false, false]), [Again, Red]);
-        assert_eq!(looks(false, None, &[false, true, true]), [Again, Again, Passed]);
-        assert_eq!(looks(false, None, &[false, true, false]), [Again, Again, Red]);
-        // Red where it was to land counts, there and on the work by itself.
-        assert_eq!(looks(false, Some('a'), &[false]), [Red]);
-        assert_eq!(looks(false, Some('a'), &[true, true]), [Again, Passed]);
-        assert_eq!(looks(false, Some('b'), &[false]), [Red]);
-        assert_eq!(looks(false, Some('b'), &[true]), [Passed]);
+        assert_eq!(looks(Habit::Steady, Nothing, &[true]), [Passed]);
+        assert_eq!(looks(Habit::Steady, Nothing, &[false, false]), [Again, Red]);
+        assert_eq!(looks(Habit::Steady, Nothing, &[false, true, true]), [Again, Again, Passed]);
+        assert_eq!(looks(Habit::Steady, Nothing, &[false, true, false]), [Again, Again, Red]);
+        // Red that was seen before counts, here and on another tree.
+        assert_eq!(looks(Habit::Steady, RedHere, &[false]), [Red]);
+        assert_eq!(looks(Habit::Steady, RedHere, &[true, true]), [Again, Passed]);
+        assert_eq!(looks(Habit::Steady, RedOnAnotherTree, &[false]), [Red]);
+        assert_eq!(looks(Habit::Steady, RedOnAnotherTree, &[true]), [Passed]);
     }
 
     #[test]
-    fn of_a_check_that_is_known_to_flake_one_pass_is_enough_and_red_takes_three() {
+    fn of_a_check_that_is_known_to_flake_one_pass_is_enough_and_often_red_takes_three() {
+        use Earlier::{Nothing, RedHere, RedOnAnotherTree};
         use Look::{Again, Passed, Red};
-        assert_eq!(looks(true, None, &[false, true]), [Again, Passed]);
-        assert_eq!(looks(true, None, &[false, false, false]), [Again, Again, Red]);
-        assert_eq!(looks(true, Some('a'), &[false, false]), [Again, Red]);
-        assert_eq!(looks(true, Some('b'), &[false, false]), [Again, Red]);
+        assert_eq!(looks(Habit::Flakes, Nothing, &[false, true]), [Again, Passed]);
+        assert_eq!(looks(Habit::Flakes, Nothing, &[false, false]), [Again, Red]);
+        assert_eq!(looks(Habit::FlakesOften, Nothing, &[false, true]), [Again, Passed]);
+        assert_eq!(looks(Habit::FlakesOften, Nothing, &[false, false, false]), [Again, Again, Red]);
+        assert_eq!(looks(Habit::FlakesOften, RedHere, &[false, false]), [Again, Red]);
+        assert_eq!(looks(Habit::FlakesOften, RedOnAnotherTree, &[false, false]), [Again, Red]);
     }
 
     #[test]
@@ -149,9 +185,13 @@ mod tests {
         let (mut flakes, at) = (Flakes::default(), Timestamp(1_000_000_000));
         flakes.note(&[run(1, true), run(2, false)], at);
         let later = |days: u64| at.plus(Span::minutes(24 * 60 * days));
-        let known = |flakes: &Flakes, n: u32, now| flakes.knows(&Digest::of(&n), now);
+        let known = |flakes: &Flakes, n: u32, now| flakes.habit(&Digest::of(&n), now) != Habit::Steady;
         assert!(known(&flakes, 1, later(6)) && !known(&flakes, 1, later(7)) && !known(&flakes, 2, at));
         assert_eq!((flakes.count(at), flakes.count(later(7))), (1, 0));
+        assert_eq!(flakes.habit(&Digest::of(&1), at), Habit::FlakesOften, "until more is known");
+        let more = CheckRun { runs: 100, passes: 100, ..run(1, false) };
+        flakes.note(&[more], at);
+        assert_eq!(flakes.habit(&Digest::of(&1), at), Habit::Flakes);
         for n in 3..1000 {
             flakes.note(&[run(n, true)], later(1).plus(Span::seconds(u64::from(n))));
         }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Digest, Land, Oid, TaskId};
+use crate::plan::{Land, Oid, TaskId};
 use crate::time::{Span, Timestamp};
 
 /// So many candidates are proven together at most.
@@ -90,12 +90,13 @@ pub enum ProofEnd {
     Passed {
         tree: Oid,
     },
-    /// A check is red on the tree of several candidates, or of one whose checks ran nowhere else yet.
+    /// A check is red on the tree of several candidates.
     Red {
         reason: String,
-        /// Which checks, and where.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        doubt: Option<Doubt>,
+    },
+    /// Its one candidate cannot be proven on a merge: its checks run on the work by itself.
+    NotHere {
+        reason: String,
     },
     /// A candidate is in conflict with one before it, and not with the target.
     Conflict {
@@ -106,13 +107,6 @@ pub enum ProofEnd {
     Dropped {
         reason: String,
     },
-}
-
-/// Checks were red on a tree. Whether the work is to blame is still open.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Doubt {
-    pub tree: Oid,
-    pub checks: Vec<Digest>,
 }
 
 /// A proof that should be begun.
@@ -189,7 +183,7 @@ impl Line {
         let (screened, fresh): (Vec<&TaskId>, Vec<&TaskId>) =
             rest.into_iter().partition(|task| self.screened.contains(*task));
         let is_enough =
-            screened.len() >= 2 * window as usize || screened.iter().any(|task| self.is_overdue(task));
+            screened.len() >= window as usize || screened.iter().any(|task| self.is_overdue(task));
         let at_once = if is_enough && self.chains().next().is_none() { free } else { 0 };
         let size = if land == Land::Batch { MOST_TOGETHER } else { 1 };
         let mut wanted = self.links(screened, size, at_once.min(if land == Land::Batch { 1 } else { free }));
@@ -205,7 +199,7 @@ impl Line {
             let most = self.fewer.get(task).copied().unwrap_or(1);
             match groups.last_mut() {
                 Some((same, group)) if *same == most && group.len() < most.min(self.rate.group()) => {
-                    group.push(task)
+                    group.push(task);
                 }
                 _ => groups.push((most, vec![task])),
             }
@@ -252,7 +246,7 @@ impl Line {
     /// which would begin again otherwise.
     pub fn may_land(&self, number: u64) -> bool {
         let is_proven = self.chains().any(|proof| proof.stage != Stage::Red);
-        self.proofs.get(&number).is_some_and(|proof| !proof.outdated && !(proof.alone && is_proven))
+        self.proofs.get(&number).is_some_and(|proof| !(proof.outdated || proof.alone && is_proven))
     }
 
     /// The proofs whose checks should be running.
@@ -345,7 +339,7 @@ impl Line {
                 }
             }
             // What was built on it would wait for it, where each lands by itself.
-            ProofEnd::Dropped { .. } => {
+            ProofEnd::NotHere { .. } | ProofEnd::Dropped { .. } => {
                 if let Some(proof) = self.proofs.remove(&number).filter(|proof| !proof.alone) {
                     self.proofs.retain(|_, other| !other.chain.starts_with(&proof.chain));
                 }
@@ -403,11 +397,6 @@ impl Line {
         self.proofs.retain(|_, proof| !proof.chain.contains(task));
         self.let_go(task);
         self.forget(task);
-    }
-
-    /// It was red here, and has passed by itself: it is proven alone.
-    pub(super) fn prove_alone(&mut self, task: &TaskId) {
-        self.fewer.insert(task.clone(), 1);
     }
 
     /// A candidate did not pass where it was to land.
@@ -505,9 +494,9 @@ impl Rate {
         u32::try_from(u64::from(self.failed) * 1000 / u64::from(self.tried.max(1))).unwrap_or(u32::MAX)
     }
 
-    /// So many pass together in every second case.
+    /// So many pass together more often than not.
     fn pass_together(self) -> usize {
-        700 / self.per_thousand().max(5) as usize
+        550 / self.per_thousand().max(5) as usize
     }
 
     /// How many to prove apart together. While little is known, a few: if most of them fail, large groups are all red.

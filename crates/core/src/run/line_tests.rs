@@ -55,7 +55,7 @@ impl Bench {
     }
 
     fn red(&mut self, number: u64) {
-        self.end(number, &ProofEnd::Red { reason: "red".to_owned(), doubt: None });
+        self.end(number, &ProofEnd::Red { reason: "red".to_owned() });
     }
 
     /// Land what lands next, and say what that was.

@@ -80,12 +80,15 @@ pub struct CheckRun {
     /// It was red and then passed, on the same tree.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flaked: bool,
+    /// It ran for several candidates at once. If it was red, nothing tells whether it flaked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_several: bool,
 }
 
 impl CheckRun {
     /// Of a check that has not run yet.
     pub fn new(check: Digest, name: String) -> CheckRun {
-        CheckRun { check, name, runs: 0, passes: 0, took: Span(0), flaked: false }
+        CheckRun { check, name, runs: 0, passes: 0, took: Span(0), flaked: false, for_several: false }
     }
 
     pub fn add(&mut self, passed: bool, took: Span) {

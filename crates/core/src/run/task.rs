@@ -8,7 +8,6 @@ use super::closing::Asks;
 use super::event::Work;
 use super::evidence::Mark;
 use super::holding::HolderProcess;
-use super::line::Doubt;
 use super::usage::Bill;
 use crate::plan::{Content, Digest, Oid, Outside, TaskId};
 use crate::time::{Span, Timestamp};
@@ -416,9 +415,6 @@ pub struct Progress {
     pub confirmed: bool,
     /// How often a reviewer has found gaps since a person last looked.
     pub rejections: u32,
-    /// Its work was red where it was to land.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<Doubt>,
     /// Evidence that need not be paid for again.
     pub passes: Vec<Pass>,
     /// Jobs of this try whose use is booked, should somebody find them again.

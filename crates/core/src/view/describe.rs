@@ -155,11 +155,11 @@ pub fn describe(event: &Event) -> Description {
         }
         Event::ProofEnded { end, .. } => match end {
             ProofEnd::Passed { .. } => (Tone::Quiet, "they passed, and wait to land".to_owned()),
-            ProofEnd::Red { reason, doubt: Some(_) } => {
-                (Tone::Quiet, format!("red where it is to land, so the work is checked by itself: {reason}"))
+            ProofEnd::Red { reason } => {
+                (Tone::Plain, format!("not all can land together, so fewer are checked at once: {reason}"))
             }
-            ProofEnd::Red { reason, doubt: None } => {
-                (Tone::Plain, format!("not all can land together, so each is checked alone: {reason}"))
+            ProofEnd::NotHere { reason } => {
+                (Tone::Quiet, format!("not to be merged, so the work is checked by itself: {reason}"))
             }
             ProofEnd::Conflict { task, files } => {
                 let files = files.join(", ");

@@ -200,12 +200,6 @@ impl Search<'_> {
             Status::Verifying if task.is_candidate() => self.queued(task, depth),
             Status::Verifying => {
                 self.say(depth, format!("the checks of {id} have been running for {since}"));
-                if task.progress.doubt.is_some() {
-                    self.say(
-                        depth + 1,
-                        "they failed on the merge with the target, so they run on its own work",
-                    );
-                }
             }
             Status::Verified => self.queued(task, depth),
             Status::Merging => match &task.progress.waits {

@@ -1,6 +1,6 @@
 //! Tasks whose checks run where they are to land, and nowhere else before.
 
-use piton_core::run::line::{Doubt, ProofEnd};
+use piton_core::run::line::ProofEnd;
 use piton_core::run::{Action, AgentEnd, Class, Command, Event, Status, Verdict, Work, next};
 
 use crate::bench::{Bench, evidence, id, oid, spec, work};
@@ -31,12 +31,6 @@ fn prove(bench: &mut Bench, chain: &[&str]) -> u64 {
         .expect("one was begun")
 }
 
-fn red(proof: u64, checks: &[&str]) -> Command {
-    let checks = checks.iter().map(|name| evidence(name, Verdict::Pass).check).collect();
-    let doubt = Some(Doubt { tree: oid(99), checks });
-    Command::ProofEnded { proof, end: ProofEnd::Red { reason: "red".to_owned(), doubt }, results: Vec::new() }
-}
-
 #[test]
 fn a_task_is_judged_where_it_is_to_land_if_only_commands_judge_it() {
     let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);
@@ -60,26 +54,19 @@ fn a_task_is_judged_where_it_is_to_land_if_only_commands_judge_it() {
 }
 
 #[test]
-fn what_is_red_where_it_is_to_land_is_checked_by_itself() {
+fn what_is_red_only_on_the_merge_is_a_conflict() {
     let mut bench = Bench::running(vec![spec("a", &[])]);
     captured(&mut bench, "a", plain(7));
     let proof = prove(&mut bench, &["a"]);
-    bench.accept(&red(proof, &["a"]));
-    let task = bench.task("a");
-    assert_eq!((task.decided, task.is_candidate(), task.spent), (Status::Verifying, false, 0));
-    let check = Action::Check { task: id("a"), fence: task.fence };
-    assert_eq!(next(&bench.state, bench.now), [check]);
-    // Green by itself: it is proven alone once more, and red there is a conflict.
-    bench.accept(&bench.checks_end("a", 7, Verdict::Pass));
-    assert!(bench.state.run().expect("it is there").line.is_set_aside(&id("a")));
-    bench.accept(&Command::LandingFailed {
+    let failed = Command::LandingFailed {
         task: id("a"),
         fence: bench.task("a").fence,
         tip: oid(5),
         reason: "red".to_owned(),
         feedback: String::new(),
         pointers: Box::default(),
-    });
+    };
+    bench.accept(&failed.of_proof(proof));
     let task = bench.task("a");
     assert_eq!((task.spent, task.conflicts), (0, 1), "nobody pays for what others have changed");
 }
@@ -89,11 +76,28 @@ fn what_is_red_by_itself_too_spends_an_attempt() {
     let mut bench = Bench::running(vec![spec("a", &[])]);
     captured(&mut bench, "a", plain(7));
     let proof = prove(&mut bench, &["a"]);
-    bench.accept(&red(proof, &["a"]));
-    bench.accept(&bench.checks_end("a", 7, Verdict::Fail { exit: 1 }));
+    // Red on the merge is not red by itself.
+    let red = |tree| bench.checks_end("a", tree, Verdict::Fail { exit: 1 }).of_proof(proof);
+    let (elsewhere, by_itself) = (red(99), red(7));
+    let _ = bench.refuse(&elsewhere);
+    bench.accept(&by_itself);
     let failed =
         matches!(&bench.journal.last().expect("not empty").event, Event::Failed { class: Class::Code, .. });
     assert!(failed && bench.task("a").spent == 1);
+}
+
+#[test]
+fn a_candidate_that_cannot_be_proven_on_the_merge_is_checked_by_itself() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    captured(&mut bench, "a", plain(7));
+    let proof = prove(&mut bench, &["a"]);
+    let end = ProofEnd::NotHere { reason: "its commit is in the target's history".to_owned() };
+    bench.accept(&Command::ProofEnded { proof, end, results: Vec::new() });
+    let task = bench.task("a");
+    assert_eq!((task.decided, task.is_candidate(), task.spent), (Status::Verifying, false, 0));
+    assert_eq!(next(&bench.state, bench.now), [Action::Check { task: id("a"), fence: task.fence }]);
+    bench.accept(&bench.checks_end("a", 7, Verdict::Pass));
+    assert!(bench.task("a").is_candidate());
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn what_is_about_to_land_with_another_can_be_neither_taken_away_nor_failed() {
         pointers: Box::default(),
     };
     assert!(bench.refuse(&failed).stale);
-    let red = ProofEnd::Red { reason: "red".to_owned(), doubt: None };
+    let red = ProofEnd::Red { reason: "red".to_owned() };
     assert!(bench.refuse(&Command::ProofEnded { proof: 1, end: red, results: Vec::new() }).stale);
 }
 

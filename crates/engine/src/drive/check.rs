@@ -1,8 +1,7 @@
 //! Checks of a commit: run where no agent works, and again where they are red, until they are believed.
 
 use piton_core::plan::{Argv, Check, Oid};
-use piton_core::run::flakes::{Look, Looks};
-use piton_core::run::line::Doubt;
+use piton_core::run::flakes::{Earlier, Look, Looks};
 use piton_core::run::{CheckResult, CheckRun, Command, Verdict};
 
 use super::order::{Order, Trouble};
@@ -27,8 +26,8 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         false => {
             let path = Some(order.workplace()?).filter(|path| path.is_dir());
             let work_folder = path.map(|path| WorkFolder { path, is_agents: true });
-            let (commit, doubt) = (order.commit()?, order.task.progress.doubt.as_ref());
-            run_on(order, &wanted, Subject { commit, tree, work_folder, on_red: OnRed::Confirm, doubt })
+            let (commit, on_red, earlier) = (order.commit()?, OnRed::Confirm, Earlier::Nothing);
+            run_on(order, &wanted, Subject { commit, tree, work_folder, on_red, earlier })
         }
         true => run_in_place(order, &wanted, tree),
     };
@@ -59,7 +58,9 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
 pub(super) enum OnRed {
     /// It runs again, until it is clear whether it flakes; then the others run.
     Confirm,
-    /// Nothing else runs: others will find out why.
+    /// The others run: what it means is found out on another tree.
+    GoOn,
+    /// Nothing else runs: smaller groups will find out why.
     Stop,
 }
 
@@ -70,8 +71,7 @@ pub(super) struct Subject<'a> {
     /// Where the agent worked, to tell it what is not committed.
     pub work_folder: Option<WorkFolder>,
     pub on_red: OnRed,
-    /// By which checks the same work was red before.
-    pub doubt: Option<&'a Doubt>,
+    pub earlier: Earlier,
 }
 
 /// Run checks on exactly that commit, in worktrees that no agent works in.
@@ -80,7 +80,7 @@ pub(super) fn run_on(
     wanted: &[&Check],
     subject: Subject<'_>,
 ) -> Result<Vec<CheckResult>, Trouble> {
-    let Subject { commit, tree, work_folder, on_red, doubt } = subject;
+    let Subject { commit, tree, work_folder, on_red, earlier } = subject;
     let proof = order.proof().filter(|_| wanted.iter().all(|check| check.reviewer().is_none()));
     let jobs = if proof.is_some() { order.shared_jobs() } else { order.jobs() };
     let dir = order.worktree_dir()?;
@@ -94,13 +94,14 @@ pub(super) fn run_on(
     let mut results = Vec::new();
     for check in wanted {
         let digest = check.digest();
-        let is_known = order.run.flakes.knows(&digest, clock::now());
-        let mut looks = Looks::new(is_known, &digest, tree, doubt);
+        let mut looks = Looks::new(order.run.flakes.habit(&digest, clock::now()), earlier);
         let mut ran = CheckRun::new(digest, check.name.clone());
+        ran.for_several = on_red == OnRed::Stop;
         let result = loop {
             bench.name.clone_from(&name);
-            if ran.runs > 0 {
-                bench.name += &format!(".again{}", ran.runs);
+            let before = ran.runs + u32::from(earlier == Earlier::RedHere);
+            if before > 0 {
+                bench.name += &format!(".again{before}");
             }
             let begin = |job: &Job| order.running.begin(job, None);
             let result = checks::on_commit(&mut bench, &mut places, check, &begin, |bench, note| {
@@ -108,7 +109,7 @@ pub(super) fn run_on(
             })?;
             let passed = result.verdict.lets_pass();
             ran.add(passed, result.took);
-            let is_clear = !may_flake(check, &result) || places.is_spoilt || on_red == OnRed::Stop;
+            let is_clear = !may_flake(check, &result) || places.is_spoilt || on_red != OnRed::Confirm;
             if is_clear || looks.saw(passed) != Look::Again {
                 break result;
             }
@@ -125,7 +126,7 @@ pub(super) fn run_on(
 }
 
 /// Whether another run may say something else. What took all of its time would take it again.
-fn may_flake(check: &Check, result: &CheckResult) -> bool {
+pub(super) fn may_flake(check: &Check, result: &CheckResult) -> bool {
     let is_verdict = matches!(result.verdict, Verdict::Pass | Verdict::Fail { .. } | Verdict::Broken { .. });
     is_verdict && check.reviewer().is_none() && result.took < check.timeout
 }

@@ -4,7 +4,8 @@ use std::thread;
 
 use piton_core::message;
 use piton_core::plan::{Check, Oid, TaskId};
-use piton_core::run::line::{Doubt, ProofEnd};
+use piton_core::run::flakes::Earlier;
+use piton_core::run::line::ProofEnd;
 use piton_core::run::{
     AgentEnd, CONFLICT, Carried, CheckResult, Class, Command, Intent, Pointers, Status, TOGETHER, Task,
     Verdict, verdict,
@@ -12,7 +13,8 @@ use piton_core::run::{
 
 use super::check::{self, OnRed, Subject};
 use super::order::{Neighbour, Order, Trouble, commit_of};
-use super::work;
+use super::{feedback, work};
+use crate::check_worktrees::WorkFolder;
 use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Repo, Worktree};
 use crate::{checks, clock, crash};
 
@@ -52,16 +54,29 @@ pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> 
         return Ok(vec![Command::LandingWaits { task, fence, reason }]);
     }
     let Some((_, candidate)) = members.last().cloned() else { return Ok(Vec::new()) };
-    let is_open = !order.ahead.is_empty() || is_unverified(&order.task);
-    let on_red = if is_open { OnRed::Stop } else { OnRed::Confirm };
-    let results = run_unproven(order, &candidate, &tree, &all, on_red)?;
-    if let Some(reason) = verdict::reason(&results).filter(|_| is_open) {
-        // Of several, each is proven alone; of one, the work is checked by itself.
-        let doubt = order.ahead.is_empty().then(|| Doubt { tree, checks: verdict::red(&results) });
-        return Ok(vec![ended(ProofEnd::Red { reason, doubt }, Vec::new())]);
+    let on_red = match order.ahead.is_empty() {
+        false => OnRed::Stop,
+        true if is_unverified(&order.task) => OnRed::GoOn,
+        true => OnRed::Confirm,
+    };
+    let mut results = run_unproven(order, &candidate, &tree, &all, on_red)?;
+    if let Some(reason) = verdict::reason(&results).filter(|_| on_red == OnRed::Stop) {
+        return Ok(vec![ended(ProofEnd::Red { reason }, Vec::new())]);
     }
     if let Some(waits) = target_is_red(order, &tip, &all, &results)? {
         return Ok(vec![waits]);
+    }
+    if on_red == OnRed::GoOn && is_doubtful(&results) {
+        // If the target has not moved, the merge has the very files of the work.
+        let is_its_own = tree == *order.tree()?;
+        let mut by_itself = if is_its_own { Vec::new() } else { check_by_itself(order, &results)? };
+        if verdict::reason(&by_itself).is_none() {
+            look_again(order, &candidate, &tree, &all, &mut results)?;
+            by_itself = if is_its_own { results.clone() } else { Vec::new() };
+        }
+        if verdict::reason(&by_itself).is_some() {
+            return red_by_itself(order, by_itself);
+        }
     }
     if let Some(failed) = red(order, &tip, &all, &results) {
         return Ok(vec![failed]);
@@ -111,7 +126,7 @@ fn merge(order: &Order, proof: u64) -> Result<Result<Chain<'_>, Vec<Command>>, T
                 continue;
             }
             if is_unverified(task) {
-                let end = ProofEnd::Red { reason, doubt: None };
+                let end = ProofEnd::NotHere { reason };
                 return Ok(Err(vec![Command::ProofEnded { proof, end, results: Vec::new() }]));
             }
             return Ok(Err(vec![Command::LandingFound { task: id, commit: verified.clone(), reason }]));
@@ -217,7 +232,8 @@ fn target_is_red(
         return Ok(None);
     }
     let tree = order.repo()?.tree_of(tip)?;
-    let bare = Subject { commit: tip, tree: &tree, work_folder: None, on_red: OnRed::Confirm, doubt: None };
+    let (on_red, earlier) = (OnRed::Confirm, Earlier::Nothing);
+    let bare = Subject { commit: tip, tree: &tree, work_folder: None, on_red, earlier };
     let found = check::run_on(order, &foreign, bare)?;
     let Some(reason) = verdict::reason(&found) else { return Ok(None) };
     let target = order.target()?;
@@ -228,6 +244,55 @@ fn target_is_red(
     order.site.red_tip.keep(tip, verdict::red(&found), &reason);
     let (task, fence) = (order.task.id.clone(), order.fence());
     Ok(Some(Command::LandingWaits { task, fence, reason }))
+}
+
+/// Whether checks are red that may be so for several reasons.
+fn is_doubtful(results: &[CheckResult]) -> bool {
+    let is_impossible = |result: &CheckResult| matches!(result.verdict, Verdict::Impossible { .. });
+    verdict::reason(results).is_some() && !results.iter().any(is_impossible)
+}
+
+/// Run those checks on the work by itself that are red on the merge. The checks of other tasks are not asked: they judge what
+/// this work does not have.
+fn check_by_itself(order: &Order, results: &[CheckResult]) -> Result<Vec<CheckResult>, Trouble> {
+    let red = verdict::red(results);
+    let own = order.spec.checks.iter().chain(&order.run.settings.landing_checks);
+    let mut doubted: Vec<&Check> = own.filter(|check| red.contains(&check.digest())).collect();
+    doubted.dedup_by_key(|check| check.digest());
+    let (commit, tree) = (order.commit()?, order.tree()?);
+    let path = Some(order.workplace()?).filter(|path| path.is_dir());
+    let work_folder = path.map(|path| WorkFolder { path, is_agents: true });
+    let (on_red, earlier) = (OnRed::Confirm, Earlier::RedOnAnotherTree);
+    check::run_on(order, &doubted, Subject { commit, tree, work_folder, on_red, earlier })
+}
+
+/// The work is to blame.
+fn red_by_itself(order: &Order, results: Vec<CheckResult>) -> Result<Vec<Command>, Trouble> {
+    let advice = feedback::written(order, order.commit()?, &results)?;
+    let (task, fence, tree) = (order.task.id.clone(), order.fence(), order.tree()?.clone());
+    let ended = Command::ChecksEnded { task, fence, tree, results };
+    // After the failure it is about.
+    Ok([ended].into_iter().chain(advice).collect())
+}
+
+/// Run those again that are red on the merge, and not on the work by itself: do they flake?
+fn look_again(
+    order: &Order,
+    candidate: &Oid,
+    tree: &Oid,
+    all: &[&Check],
+    results: &mut [CheckResult],
+) -> Result<(), Trouble> {
+    for result in results.iter_mut().filter(|result| !result.verdict.lets_pass()) {
+        let check = all.iter().find(|check| check.digest() == result.check);
+        let Some(check) = check.filter(|check| check::may_flake(check, result)) else { continue };
+        let (on_red, earlier) = (OnRed::Confirm, Earlier::RedHere);
+        let here = Subject { commit: candidate, tree, work_folder: None, on_red, earlier };
+        if let Some(last) = check::run_on(order, &[check], here)?.pop() {
+            *result = last;
+        }
+    }
+    Ok(())
 }
 
 /// What it means that not every check passed on a merged tree.
@@ -350,8 +415,8 @@ fn run_unproven(
 ) -> Result<Vec<CheckResult>, Trouble> {
     let passes = order.chain().flat_map(|task| &task.progress.passes);
     let wanted = checks::unproven(all.iter().copied(), tree, passes);
-    let doubt = order.task.progress.doubt.as_ref();
-    check::run_on(order, &wanted, Subject { commit: candidate, tree, work_folder: None, on_red, doubt })
+    let earlier = Earlier::Nothing;
+    check::run_on(order, &wanted, Subject { commit: candidate, tree, work_folder: None, on_red, earlier })
 }
 
 /// Move the target, or find out what became of the last try to do so.

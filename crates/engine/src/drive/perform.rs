@@ -83,7 +83,7 @@ fn carry_out(order: &Order) -> Vec<Command> {
         }
         // Who is to blame is seen when each is proven alone.
         (Action::Prove { proof, .. } | Action::Land { proof, .. }, _) if !order.ahead.is_empty() => {
-            let end = ProofEnd::Red { reason: trouble.to_string(), doubt: None };
+            let end = ProofEnd::Red { reason: trouble.to_string() };
             vec![Command::ProofEnded { proof: *proof, end, results: Vec::new() }]
         }
         // Once the intent is journaled, only git can tell what became of it: look again, do not guess.

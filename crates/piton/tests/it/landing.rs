@@ -415,7 +415,7 @@ fn of_a_group_that_is_red_the_good_ones_land_and_the_other_is_told_with_whom_it_
     let light = r#"checks = ["test $(cat pack/* | awk '{ s += $1 } END { print s }') -le 7"]"#;
     let (sandbox, _) = three_behind_one("", light);
     assert_eq!(sandbox.git(["ls-tree", "--name-only", "main:pack"]), "a\nb\nc\nd");
-    let _ = sandbox.run("log").exits(0).says("not all can land together, so each is checked alone");
+    let _ = sandbox.run("log").exits(0).says("not all can land together, so fewer are checked at once");
 }
 
 /// A check that counts its runs, and fails in those that are named.
@@ -468,6 +468,21 @@ fn a_check_that_is_red_twice_is_red() {
     sandbox.script("[T1]\nwrite T1.txt x\n");
     let _ = sandbox.run("run plan.toml").exits(4).says("check `").lacks("red, then passed");
     assert_eq!((runs(&sandbox), status(&sandbox, "T1")), (2, "abandoned".to_owned()));
+}
+
+/// T2 begins before T1 lands, and is done after it. What is red is red without T1 as well.
+#[test]
+fn what_is_red_without_the_target_too_is_the_work_of_its_agent() {
+    let sandbox = sandbox();
+    sandbox.fifo("later");
+    let tasks = task("T1", "") + &task("T2", "checks = ['test -e T2.txt']");
+    sandbox.plan_with("max_parallel = 2\nlanding_checks = ['! grep -q bad T2.txt']", &tasks);
+    sandbox.script("[T1]\nwrite T1.txt x\n[T2]\nif-feedback write T2.txt good\nif-feedback exit 0\nmeet SIDE/later\nwrite T2.txt bad\n");
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    run.until_says("T1       landed");
+    sandbox.meet("later");
+    let said = run.wait().exits(0).says("T2       attempt 2 started").says("T2       landed");
+    let _ = said.lacks("together with what landed before");
 }
 
 /// The landing check is red without any task. No task is to blame, and what was done lands once a person has seen to it.

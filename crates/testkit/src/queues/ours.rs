@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{Exhausted, Oid, Schedule, Settings, TaskId};
-use piton_core::run::flakes::{Look, Looks};
-use piton_core::run::line::{Doubt, ProofEnd, Proving, Stage};
+use piton_core::run::flakes::{Earlier, Habit, Look, Looks};
+use piton_core::run::line::{ProofEnd, Proving, Stage};
 use piton_core::run::{
-    Action, AgentEnd, Carried, CheckRun, Closing, Command, Intent, Note, Progress, State, Status, Task,
-    is_current, next,
+    Action, AgentEnd, Carried, CheckRun, Closing, Command, Intent, Note, State, Status, Task, is_current,
+    next,
 };
 use piton_core::time::{Span, Timestamp};
 
@@ -25,24 +25,29 @@ pub(super) struct Ours {
     running: BTreeMap<RunNo, Running>,
 }
 
-/// Checks that run.
+/// A proof whose checks run.
 #[derive(Clone, Debug)]
 struct Running {
     action: Action,
-    of: Subject,
+    number: u64,
+    chain: Vec<TaskId>,
+    tip: Oid,
     tree: Tree,
-    /// What they have said about the tree.
+    phase: Phase,
+    /// What the checks have said about the tree of the phase.
     looks: Looks,
-    ran: CheckRun,
+    /// Of each phase, what is counted.
+    ran: Vec<CheckRun>,
 }
 
-/// What checks run for.
-#[derive(Clone, Debug)]
-enum Subject {
-    /// A chain, merged into this tip.
-    Proof { number: u64, chain: Vec<TaskId>, tip: Oid },
-    /// A change by itself.
-    Work { tree: Oid },
+/// What a proof runs checks on, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Merge,
+    /// The one candidate without the target, if it is red.
+    ByItself,
+    /// The merge again, if it is green by itself.
+    MergeAgain,
 }
 
 impl Ours {
@@ -112,7 +117,6 @@ impl Ours {
         let Some(task) = action.task().cloned() else { return false };
         let fence = action.fence().unwrap_or_default();
         let landed = self.state.run().map_or(0, |run| run.landed);
-        let Some(progress) = self.task(&task).map(|task| task.progress.clone()) else { return false };
         let own = oid(u64::MAX - index(&task) as u64);
         let command = match action {
             Action::Start { .. } | Action::BeginProof { .. } | Action::Context | Action::Ask { .. } => {
@@ -129,7 +133,7 @@ impl Ours {
                 closing: Closing::default(),
             },
             Action::Capture { pass, .. } => Command::Captured { task, fence, pass: *pass, work: work(own) },
-            Action::Check { .. } => return self.check(world, action, &task, &progress),
+            Action::Check { .. } => unreachable!("every change is judged where it lands"),
             Action::Prove { proof, .. } => return self.prove(world, action, *proof),
             Action::Land { proof, .. } => return self.land(world, *proof),
             Action::Move { .. } => return self.move_head(world, &task),
@@ -139,116 +143,131 @@ impl Ours {
     }
 
     fn prove(&mut self, world: &mut World<'_>, action: &Action, number: u64) -> bool {
-        let Some(proof) = self.proof(number).filter(|_| self.may_run(world, action)) else { return false };
+        let is_running = self.running.values().any(|running| running.action == *action);
+        let Some(proof) = self.proof(number).filter(|_| !is_running && world.free() > 0) else {
+            return false;
+        };
         let chain = proof.chain.clone();
         let changes: Vec<Change> = chain.iter().map(index).collect();
         let mut tree = world.landed.clone();
         tree.extend(&changes);
-        let doubt = self.task(&chain[chain.len() - 1]).and_then(|task| task.progress.doubt.clone());
-        let looks = self.looks(world, &oid(fingerprint(&tree)), doubt.as_ref());
+        let (phase, looks) = (Phase::Merge, self.looks(world, Earlier::Nothing));
+        let ran = vec![CheckRun::new(passed().check, String::new())];
         let (tip, run) = (head(world), world.start(&changes));
-        let of = Subject::Proof { number, chain, tip };
-        self.running.insert(run, Running { action: action.clone(), of, tree, looks, ran: ran() });
+        self.running
+            .insert(run, Running { action: action.clone(), number, chain, tip, tree, phase, looks, ran });
         true
     }
 
-    /// Check a change by itself: only those checks that were red where it was to land.
-    fn check(&mut self, world: &mut World<'_>, action: &Action, task: &TaskId, progress: &Progress) -> bool {
-        if !self.may_run(world, action) {
-            return false;
-        }
-        let own = progress.tree.clone().expect("captured before");
-        let looks = self.looks(world, &own, progress.doubt.as_ref());
-        let tree = Tree::from([index(task)]);
-        let run = world.start_failed(&tree);
-        let of = Subject::Work { tree: own };
-        self.running.insert(run, Running { action: action.clone(), of, tree, looks, ran: ran() });
-        true
+    fn looks(&self, world: &World<'_>, earlier: Earlier) -> Looks {
+        let run = self.state.run();
+        let habit = run.map(|run| run.flakes.habit(&passed().check, now(world)));
+        Looks::new(habit.unwrap_or(Habit::Steady), earlier)
     }
 
-    fn may_run(&self, world: &World<'_>, action: &Action) -> bool {
-        world.free() > 0 && !self.running.values().any(|running| running.action == *action)
-    }
-
-    fn looks(&self, world: &World<'_>, tree: &Oid, doubt: Option<&Doubt>) -> Looks {
-        let check = passed().check;
-        let is_known = self.state.run().is_some_and(|run| run.flakes.knows(&check, now(world)));
-        Looks::new(is_known, &check, tree, doubt)
-    }
-
-    /// Checks have run, once.
+    /// The checks of a proof have run.
     fn ended(&mut self, world: &mut World<'_>, run: RunNo, is_green: bool) {
         let Some(mut running) = self.running.remove(&run) else { return };
-        let Some(id) = running.action.task().cloned() else { return };
-        running.ran.add(is_green, Span(0));
-        // The first red ends the proof of several, and of one that was never seen to be green by itself.
-        let is_open = match &running.of {
-            Subject::Proof { chain, .. } => chain.len() > 1 || self.is_unverified(&id),
-            Subject::Work { .. } => false,
-        };
         let look = running.looks.saw(is_green);
-        if look == Look::Again && !is_open {
-            let run = world.start_failed(&running.tree);
-            self.running.insert(run, running);
-            return;
+        if let Some(ran) = running.ran.last_mut() {
+            ran.add(is_green, Span(0));
+            ran.flaked |= running.looks.has_flaked();
+            ran.for_several = running.chain.len() > 1;
         }
-        running.ran.flaked |= running.looks.has_flaked();
-        let note = Note::ChecksRan { task: id.clone(), runs: vec![running.ran.clone()] };
-        self.submit(world, &Command::Note { by: "Piton".to_owned(), note });
-        match &running.of {
-            Subject::Work { tree } => self.checked(world, &id, tree.clone(), look),
-            Subject::Proof { number, chain, tip } if is_green => {
-                self.passed(world, *number, chain, tip, &running.tree);
+        let is_one = running.chain.len() == 1;
+        match running.phase {
+            Phase::Merge if is_green => {
+                self.end(world, running, |ours, world, proof| ours.passed(world, proof));
             }
-            Subject::Proof { number, chain, .. } if is_open => {
-                let tree = oid(fingerprint(&running.tree));
-                let doubt = (chain.len() == 1).then(|| Doubt { tree, checks: vec![passed().check] });
-                let end = ProofEnd::Red { reason: "red".to_owned(), doubt };
-                self.say(world, *number, Command::ProofEnded { proof: *number, end, results: Vec::new() });
-                let line = self.state.run().map(|run| &run.line);
-                let times = chain.iter().filter_map(|task| line.map(|line| line.times_set_aside(task)));
-                world.tally.set_aside = times.chain([world.tally.set_aside]).max().unwrap_or(0);
+            Phase::Merge if is_one => self.go_on(world, running, Phase::ByItself),
+            Phase::Merge => self.end(world, running, Ours::red),
+            Phase::ByItself | Phase::MergeAgain if look == Look::Again => {
+                let phase = running.phase;
+                self.again(world, running, phase);
             }
-            Subject::Proof { number, tip, .. } => {
-                let fence = self.task(&id).map_or(0, |task| task.fence);
-                let failed = Command::LandingFailed {
-                    task: id.clone(),
-                    fence,
-                    tip: tip.clone(),
-                    reason: "red".to_owned(),
-                    feedback: String::new(),
-                    pointers: Box::default(),
-                };
-                if self.say(world, *number, failed) {
-                    self.eject(world, id);
-                }
-            }
+            Phase::ByItself if look == Look::Red => self.end(world, running, Ours::red_by_itself),
+            Phase::ByItself => self.go_on(world, running, Phase::MergeAgain),
+            Phase::MergeAgain if look == Look::Red => self.end(world, running, Ours::red_together),
+            Phase::MergeAgain => self.end(world, running, |ours, world, proof| ours.passed(world, proof)),
         }
     }
 
-    /// A change was checked by itself.
-    fn checked(&mut self, world: &mut World<'_>, id: &TaskId, tree: Oid, look: Look) {
-        let fence = self.task(id).map_or(0, |task| task.fence);
-        let is_red = look == Look::Red;
-        let results = vec![if is_red { failed() } else { passed() }];
-        let ended = Command::ChecksEnded { task: id.clone(), fence, tree, results };
-        if self.submit(world, &ended) && is_red {
-            self.eject(world, id.clone());
+    fn go_on(&mut self, world: &mut World<'_>, mut running: Running, phase: Phase) {
+        let earlier = if phase == Phase::ByItself { Earlier::RedOnAnotherTree } else { Earlier::RedHere };
+        running.looks = self.looks(world, earlier);
+        running.ran.push(CheckRun::new(passed().check, String::new()));
+        self.again(world, running, phase);
+    }
+
+    /// Run what failed once more.
+    fn again(&mut self, world: &mut World<'_>, mut running: Running, phase: Phase) {
+        running.phase = phase;
+        let run = match phase {
+            Phase::ByItself => world.start_failed(&running.chain.iter().map(index).collect()),
+            Phase::Merge | Phase::MergeAgain => world.start_failed(&running.tree),
+        };
+        self.running.insert(run, running);
+    }
+
+    /// A proof is over.
+    fn end(
+        &mut self,
+        world: &mut World<'_>,
+        running: Running,
+        then: impl FnOnce(&mut Ours, &mut World<'_>, &Running),
+    ) {
+        then(self, world, &running);
+        if let Some(task) = running.action.task().cloned() {
+            let note = Note::ChecksRan { task, runs: running.ran };
+            self.submit(world, &Command::Note { by: "Piton".to_owned(), note });
         }
+    }
+
+    /// Of several, some are red.
+    fn red(&mut self, world: &mut World<'_>, Running { number, chain, .. }: &Running) {
+        let end = ProofEnd::Red { reason: "red".to_owned() };
+        self.say(world, *number, Command::ProofEnded { proof: *number, end, results: Vec::new() });
+        let line = self.state.run().map(|run| &run.line);
+        let times = chain.iter().filter_map(|task| line.map(|line| line.times_set_aside(task)));
+        world.tally.set_aside = times.chain([world.tally.set_aside]).max().unwrap_or(0);
+    }
+
+    fn red_by_itself(&mut self, world: &mut World<'_>, Running { number, chain, .. }: &Running) {
+        let Some(task) = self.task(&chain[0]).cloned() else { return };
+        let (id, fence, results) = (task.id, task.fence, vec![failed()]);
+        let Some(tree) = task.progress.tree else { return };
+        let ended = Command::ChecksEnded { task: id.clone(), fence, tree, results };
+        self.say_failed(world, *number, id, ended);
+    }
+
+    fn red_together(&mut self, world: &mut World<'_>, Running { number, chain, tip, .. }: &Running) {
+        let Some(task) = self.task(&chain[0]) else { return };
+        let (id, fence) = (task.id.clone(), task.fence);
+        let ended = Command::LandingFailed {
+            task: id.clone(),
+            fence,
+            tip: tip.clone(),
+            reason: "red".to_owned(),
+            feedback: String::new(),
+            pointers: Box::default(),
+        };
+        self.say_failed(world, *number, id, ended);
     }
 
     /// Its agent would repair it. Then it would be another change.
-    fn eject(&mut self, world: &mut World<'_>, id: TaskId) {
-        world.eject(index(&id));
-        let by = "author".to_owned();
-        self.submit(world, &Command::Skip { task: id, by, reason: "it is red".to_owned() });
+    fn say_failed(&mut self, world: &mut World<'_>, number: u64, id: TaskId, command: Command) {
+        if self.say(world, number, command) {
+            world.eject(index(&id));
+            let by = "author".to_owned();
+            self.submit(world, &Command::Skip { task: id, by, reason: "it is red".to_owned() });
+        }
     }
 
-    fn is_unverified(&self, id: &TaskId) -> bool {
-        self.task(id).is_some_and(|task| task.decided == Status::Verifying)
+    fn passed(&mut self, world: &World<'_>, Running { number, chain, tip, tree, .. }: &Running) {
+        self.passed_on(world, *number, chain, tip, tree);
     }
 
-    fn passed(&mut self, world: &World<'_>, number: u64, chain: &[TaskId], tip: &Oid, tree: &Tree) {
+    fn passed_on(&mut self, world: &World<'_>, number: u64, chain: &[TaskId], tip: &Oid, tree: &Tree) {
         let here = oid(fingerprint(tree));
         // Of a chain, what has landed meanwhile is in the head.
         let open: Vec<&TaskId> = chain.iter().filter(|id| !world.landed.contains(&index(id))).collect();
@@ -280,7 +299,7 @@ impl Ours {
             let end = ProofEnd::Dropped { reason: "the head has moved".to_owned() };
             return self.say(world, number, Command::ProofEnded { proof: number, end, results: Vec::new() });
         }
-        self.passed(world, number, &proof.chain, &head(world), &tree);
+        self.passed_on(world, number, &proof.chain, &head(world), &tree);
         self.state.run().is_some_and(|run| run.merging.is_some())
     }
 
@@ -318,11 +337,6 @@ impl Queue for Ours {
 
 fn now(world: &World<'_>) -> Timestamp {
     Timestamp(START + i64::try_from(world.now).unwrap_or(0))
-}
-
-/// Of checks that have not run yet.
-fn ran() -> CheckRun {
-    CheckRun::new(passed().check, String::new())
 }
 
 fn head(world: &World<'_>) -> Oid {

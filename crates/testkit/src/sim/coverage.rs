@@ -132,7 +132,8 @@ pub const SITUATIONS: &[&str] = &[
     "a verdict was carried over",
     "proven together",
     "red in company",
-    "red where it is to land, so checked by itself",
+    "red where it is to land, and by itself",
+    "red where it is to land, and not by itself",
     "conflict in a chain",
 ];
 
@@ -151,7 +152,8 @@ pub const QUEUE_SITUATIONS: &[&str] = &[
     "late result refused",
     "proven together",
     "red in company",
-    "red where it is to land, so checked by itself",
+    "red where it is to land, and by itself",
+    "red where it is to land, and not by itself",
     "all completed",
 ];
 

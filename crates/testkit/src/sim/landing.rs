@@ -1,7 +1,7 @@
 //! What it does to the simulated world to prove a chain of candidates and to move the target.
 
 use piton_core::plan::{Check, Digest, TaskId, TaskSpec};
-use piton_core::run::line::{Doubt, ProofEnd, Stage};
+use piton_core::run::line::{ProofEnd, Stage};
 use piton_core::run::{Action, Carried, CheckResult, Class, Command, Intent, Status, Task, Verdict, verdict};
 
 use super::Sabotage;
@@ -66,7 +66,7 @@ impl Sim {
             return vec![cut];
         }
         if results.iter().any(|result| result.verdict != Verdict::Pass) {
-            return self.red_together(number, &members, tip, Doubt { tree, checks: verdict::red(&results) });
+            return self.red_together(number, &members, tip, &verdict::red(&results));
         }
         let intent = Intent { old: oid(tip), candidate: oid(top) };
         let carried = |(task, commit): &(Task, CommitNo)| {
@@ -109,7 +109,7 @@ impl Sim {
                     continue;
                 }
                 if task.decided == Status::Verifying {
-                    return Err(vec![ended(number, ProofEnd::Red { reason, doubt: None })]);
+                    return Err(vec![ended(number, ProofEnd::NotHere { reason })]);
                 }
                 return Err(vec![Command::LandingFound {
                     task: task.id.clone(),
@@ -139,15 +139,17 @@ impl Sim {
         Ok(Merged { tip, members: merging })
     }
 
-    fn red_together(&mut self, number: u64, members: &[Task], tip: CommitNo, doubt: Doubt) -> Vec<Command> {
+    fn red_together(&mut self, number: u64, members: &[Task], tip: CommitNo, red: &[Digest]) -> Vec<Command> {
         let reason = "red".to_owned();
         let [task] = members else {
             self.coverage.saw("red in company");
-            return vec![ended(number, ProofEnd::Red { reason, doubt: None })];
+            return vec![ended(number, ProofEnd::Red { reason })];
         };
         if task.decided == Status::Verifying {
-            self.coverage.saw("red where it is to land, so checked by itself");
-            return vec![ended(number, ProofEnd::Red { reason, doubt: Some(doubt) })];
+            if let Some(commands) = self.red_by_itself(task, red) {
+                return commands;
+            }
+            self.coverage.saw("red where it is to land, and not by itself");
         }
         self.coverage.saw("red together");
         let verified = task.progress.commit.as_ref().and_then(commit_no);
@@ -155,6 +157,21 @@ impl Sim {
             self.coverage.saw("red together, already brought up");
         }
         failed(task, tip, "red together")
+    }
+
+    /// What a candidate's proof reports if its own checks are red on its work as well.
+    fn red_by_itself(&mut self, task: &Task, red: &[Digest]) -> Option<Vec<Command>> {
+        let tree = task.progress.tree.clone()?;
+        let content = self.git.find_tree(&tree).cloned()?;
+        let own: Vec<Digest> = red.iter().filter(|check| task.judges.contains(check)).cloned().collect();
+        let results: Vec<CheckResult> =
+            own.iter().map(|check| self.run_check(task, check, &content, false)).collect();
+        if results.iter().all(|result| result.verdict == Verdict::Pass) {
+            return None;
+        }
+        self.coverage.saw("red where it is to land, and by itself");
+        let (task, fence) = (task.id.clone(), task.fence);
+        Some(vec![Command::ChecksEnded { task, fence, tree, results }])
     }
 
     /// Who has a say in what these tasks land: told here once more, apart from the rules.

@@ -9,7 +9,7 @@ use super::event::{
     Verdict,
 };
 use super::flakes::Flakes;
-use super::line::{Line, ProofEnd};
+use super::line::Line;
 use super::overload::Overloads;
 use super::provider::{Outages, is_of, worker};
 use super::state::{Closed, Missing, Run, State};
@@ -291,7 +291,6 @@ impl State {
                     task.progress.tree = Some(work.tree.clone());
                     task.progress.already.take_if(|_| work.changed);
                     task.progress.waits = None;
-                    task.progress.doubt = None;
                 })
             }
             Event::ConfirmationStarted { task, agent, .. } => {
@@ -333,16 +332,11 @@ impl State {
                     }
                 })
             }
-            Event::Verified { task, .. } => {
-                if self.tasks.get(task).is_some_and(|task| task.progress.doubt.is_some()) {
-                    self.on_run(|run| run.line.prove_alone(task));
-                }
-                self.update(task, at, |task| {
-                    task.decided = Status::Verified;
-                    task.progress.queued.get_or_insert(seq);
-                    task.progress.waits = None;
-                })
-            }
+            Event::Verified { task, .. } => self.update(task, at, |task| {
+                task.decided = Status::Verified;
+                task.progress.queued.get_or_insert(seq);
+                task.progress.waits = None;
+            }),
             Event::Failed { task, class, next, behind, .. } => {
                 self.fail(task, *class, next, behind.as_ref(), at, seq)
             }
@@ -351,15 +345,8 @@ impl State {
                 Ok(())
             }
             Event::ProofEnded { proof, end } => {
-                let chain =
-                    self.run.as_ref().and_then(|run| run.line.proof(*proof)).map(|of| of.chain.clone());
                 self.on_run(|run| run.line.end(*proof, end, at));
-                match (chain.as_deref(), end) {
-                    (Some([task]), ProofEnd::Red { doubt: Some(doubt), .. }) => {
-                        self.update(task, at, |task| task.progress.doubt = Some(doubt.clone()))
-                    }
-                    _ => Ok(()),
-                }
+                Ok(())
             }
             Event::LandingPrepared { task, intent, tree, before, .. } => {
                 let chain: Vec<TaskId> =
@@ -436,7 +423,7 @@ impl State {
                 })
             }
             Event::Noted { note: Note::ChecksRan { runs, .. }, .. } => {
-                if runs.iter().any(|run| run.flaked) {
+                if self.run.as_ref().is_some_and(|run| run.flakes.learn_from(runs)) {
                     self.on_run(|run| run.flakes.note(runs, at));
                 }
                 Ok(())
@@ -555,8 +542,7 @@ impl State {
                 run.streak += 1;
             }
         });
-        let is_landing =
-            self.tasks.get(id).is_some_and(|task| task.is_candidate() || task.progress.doubt.is_some());
+        let is_landing = self.tasks.get(id).is_some_and(Task::is_candidate);
         if is_landing && matches!(class, Class::Code | Class::Conflict) {
             self.on_run(|run| run.line.fail());
         }
@@ -658,7 +644,6 @@ pub(super) fn release(task: &mut Task) {
     task.progress.uncommitted.clear();
     task.progress.recheck = false;
     task.progress.red = None;
-    task.progress.doubt = None;
     task.progress.intent = None;
     task.progress.carries.clear();
     task.progress.queued = None;

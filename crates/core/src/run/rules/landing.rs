@@ -116,12 +116,11 @@ impl<'a> Rules<'a> {
                 let passed: Vec<&Task> = members.iter().copied().filter(has_passed).collect();
                 events.splice(..0, shares(&members, tree, results).into_iter().chain(verified(&passed)));
             }
-            // Its checks run on the work by itself: what is red there, too, is its own fault.
-            (ProofEnd::Red { .. }, [task]) if task.decided == Status::Verifying => {
+            (ProofEnd::NotHere { .. }, [task]) if task.decided == Status::Verifying => {
                 let (task, fence) = (task.id.clone(), task.fence);
                 events.push(Event::VerificationStarted { task, fence, lands: false });
             }
-            (ProofEnd::Red { .. } | ProofEnd::Conflict { .. } | ProofEnd::Dropped { .. }, _) => {}
+            (_, _) => {}
         }
         Ok(events)
     }

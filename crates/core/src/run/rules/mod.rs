@@ -509,14 +509,15 @@ impl<'a> Rules<'a> {
 
     fn checked(&self, id: &TaskId, fence: u64, tree: &Oid, results: &[CheckResult]) -> Decision {
         let task = self.held(id, fence, &[Status::Verifying])?;
-        if task.is_candidate() {
-            return Err(Refusal::stale(format!("the checks of {id} run where it is to land")));
-        }
         self.judges_tree(task, tree)?;
         let ended =
             Event::ChecksEnded { task: id.clone(), fence, tree: tree.clone(), results: results.to_vec() };
         if let Some(failed) = self.not_passed(task, results) {
             return Ok(vec![ended, failed]);
+        }
+        // A candidate is done when its checks pass on the merge. What is red without it, too, is its own fault.
+        if task.is_candidate() {
+            return Err(Refusal::stale(format!("the checks of {id} run where it is to land")));
         }
         if task.awaits_confirmation() {
             return Ok(vec![ended, self.confirmation(task)]);
