@@ -1,9 +1,9 @@
-//! Which start of the machine this is: what was written before the last one may be torn.
+//! Which boot of the machine this is: files that were written before the last boot may be torn.
 
 use std::sync::OnceLock;
 
-/// The same word until the machine starts again. Where nothing tells, another one for every process: a needless
-/// doubt costs time, a needless trust costs work.
+/// The same text until the machine restarts. If the system does not tell, every process gets another one: a needless
+/// check costs time, but trust in a torn file costs work.
 pub fn id() -> &'static str {
     static ID: OnceLock<String> = OnceLock::new();
     ID.get_or_init(|| {

@@ -1,8 +1,8 @@
 //! The worktrees that checks run in. They are Piton's own: no agent that does work ever writes to one. Each holds exactly
 //! the tree that is judged; of earlier checks, ignored files such as build caches stay.
 //!
-//! A run has as many as it has ever needed at once. The engine and commands of people lock the one they need,
-//! and whose check outlives its process keeps it too. Nothing in there exists only there.
+//! A run has as many as it has ever needed at once. The engine and commands of people lock the one they need, and a
+//! check that outlives its process keeps its worktree, too. Nothing in there exists only there.
 
 use std::fs;
 
@@ -64,7 +64,7 @@ impl NoWorktree {
     }
 }
 
-/// All of a run's.
+/// All worktrees for checks of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool<'a> {
     pub project: &'a Project,
@@ -83,7 +83,8 @@ impl Pool<'_> {
         self.project.home.join(format!("locks/{}-{}-{number}.lock", &kind.prefix()[1..], self.run))
     }
 
-    /// One that nobody uses, made if there is none; for a job that has begun, the one it is in if that can be had.
+    /// Lease a worktree that no process uses, and make one if all are in use. For a job that has begun, it is the
+    /// worktree the job runs in, if that one is free.
     pub fn take(&self, kind: Kind, commit: &Oid, begun: Option<&Job>) -> Result<Lease, NoWorktree> {
         disk::private_folder(&self.project.home).map_err(NoWorktree::io(&self.project.home))?;
         let spec = begun.map(Job::spec).transpose()?.flatten();
@@ -94,7 +95,7 @@ impl Pool<'_> {
             let number = numbers.next().expect("there is always another number");
             let path = self.lock_path(kind, number);
             let lock = match wanted == Some(number) && runs {
-                // Others only look whether it is in use.
+                // Other processes hold this lock only for a moment, to see whether the worktree is in use.
                 true => Lock::take(&path).map(Some),
                 false => Lock::try_take(&path),
             };
@@ -113,8 +114,8 @@ impl Pool<'_> {
         number(kind, self.run, below.as_str())
     }
 
-    /// Whether a check that was begun by a process that is gone still runs there. One whose keeper is gone as well is
-    /// swept away.
+    /// Whether a check whose process is gone still runs there. What is left of a check whose keeper is gone as well is
+    /// cleared.
     fn is_busy(&self, path: &Utf8Path) -> Result<bool, NoWorktree> {
         let Some(last) = last_in(self.repo, path)?.filter(|last| !last.is_empty()) else { return Ok(false) };
         let job = Job::at(&last);
@@ -128,7 +129,7 @@ impl Pool<'_> {
         Ok(false)
     }
 
-    /// Take all away that nobody uses. What cannot be removed stays, and is named by `piton clean`.
+    /// Remove all that no process uses. What cannot be removed stays, and `piton clean` names it.
     pub fn remove(&self) {
         for path in self.paths() {
             let _ = self.discard(&path);
@@ -136,7 +137,7 @@ impl Pool<'_> {
         project::remove_worktree_dir(self.dir);
     }
 
-    /// All that there are. Of one whose removal was killed, git's own folder may be left alone.
+    /// All that exist. If a removal was killed, only git's own folder of the worktree may be left.
     pub fn paths(&self) -> Vec<Utf8PathBuf> {
         let mut all = paths(self.dir, self.run);
         let registered =
@@ -223,7 +224,7 @@ impl Lease {
     pub fn make_exact(&mut self, commit: &Oid) -> Result<(), GitError> {
         let ignored = if self.kind == Kind::Fresh { Ignored::Go } else { Ignored::Stay };
         if self.exact.as_ref() != Some(commit) || ignored == Ignored::Go {
-            // What ran in there last has nothing more to do with what is in there.
+            // The files in there no longer come from what ran there last.
             self.worktree.note_last("")?;
             self.worktree.make_exact(commit, ignored)?;
             self.exact = Some(commit.clone());
@@ -253,8 +254,8 @@ impl Lease {
         Ok(())
     }
 
-    /// The mark of being set up for a tree, unless it bears it. What a set-up makes may depend on anything in the tree,
-    /// such as the list of what the project needs.
+    /// The mark that says it is set up for a tree, unless it has that mark. What a set-up makes may depend on anything
+    /// in the tree, such as the list of dependencies.
     pub fn lacks_set_up(&self, setup: &WorktreeSetup, tree: &Oid) -> Option<String> {
         let command = setup.setup.as_ref().filter(|_| self.kind != Kind::Fresh)?;
         let mark = Digest::of(&(boot::id(), command, tree)).as_str().to_owned();
@@ -267,7 +268,7 @@ impl Lease {
         self.worktree.note_set_up(mark)
     }
 
-    /// Write down what is about to run in there: later processes see that it is in use.
+    /// Record what is about to run in there, so that later processes see that it is in use.
     pub fn begin(&self, job: &Job) -> Result<(), GitError> {
         self.worktree.note_last(job.dir().as_str())
     }
@@ -281,9 +282,9 @@ impl Lease {
     pub fn deviation(&mut self, commit: &Oid) -> Result<Option<String>, GitError> {
         let Deviation { mut changed, is_elsewhere, has_more } = self.worktree.deviation(commit)?;
         if !changed.is_empty() {
-            // From here on nobody sees any more what it changed.
+            // From here on the worktree no longer shows what the job changed.
             self.worktree.note_last("")?;
-            // Some files git calls changed right after it wrote them, for their line ends.
+            // Git calls some files changed right after it wrote them, because of their line ends.
             self.worktree.make_exact(commit, Ignored::Stay)?;
             let always = self.worktree.deviation(commit)?.changed;
             changed.retain(|file| !always.contains(file));
@@ -299,7 +300,7 @@ impl Lease {
     }
 }
 
-/// Those that one caller needs for a commit, each taken when it is asked for.
+/// The worktrees that one caller needs for a commit, each leased when it is first asked for.
 #[derive(Debug)]
 pub struct Places<'a> {
     pub pool: Pool<'a>,
@@ -330,7 +331,7 @@ impl<'a> Places<'a> {
         Places { work_folder, ..self }
     }
 
-    /// One of a kind: the same as before, unless a job has begun in another.
+    /// The worktree of this kind: the same as before, unless the job has begun in another one.
     pub fn take(&mut self, kind: Kind, begun: Option<&Job>) -> Result<&mut Lease, NoWorktree> {
         let spec = begun.map(Job::spec).transpose()?.flatten();
         let fits = |lease: &Lease| {

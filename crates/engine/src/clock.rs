@@ -1,4 +1,4 @@
-//! The one door to the time of day.
+//! The only module that reads the time of day.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

@@ -58,7 +58,7 @@ fn read() -> Option<Wish> {
     Some(Wish { name, nth, passed: AtomicU64::new(0), trace: trace.map(PathBuf::from), pause })
 }
 
-/// Add a line and count those like it. A test's file: what cannot be written is seen there soon enough.
+/// Add a line and count those like it. Only tests use the file: if it cannot be written, the test fails.
 fn note(file: &Path, name: &str) -> u64 {
     let appended = File::options().create(true).append(true).open(file);
     let _ = appended.and_then(|mut file| file.write_all(format!("{name}\n").as_bytes()));

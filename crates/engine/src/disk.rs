@@ -36,8 +36,8 @@ pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
-/// A file that [`displace`] took the place of. A process that has it open goes on writing into it, so it can be put back
-/// as it is. It goes when this is dropped.
+/// A file that [`displace`] took the place of. A process that has it open keeps writing to it, so it can be put back as
+/// it is. It is removed when this is dropped.
 #[derive(Debug)]
 pub struct Displaced {
     pub bytes: Vec<u8>,
@@ -62,8 +62,8 @@ impl Displaced {
     }
 }
 
-/// The same, giving back what it displaced: a process that replaced the file in the instant before has been overwritten,
-/// and is still heard. Others read and write such a file too, so its permissions stay.
+/// The same, returning what it displaced: if another process replaced the file in the instant before, its version was
+/// overwritten but is not lost. Other programs read and write such a file too, so its permissions stay.
 pub fn exchange(path: &Utf8Path, bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
     Ok(displace(path, bytes)?.map(|displaced| displaced.bytes))
 }
@@ -74,8 +74,8 @@ pub fn displace(path: &Utf8Path, bytes: &[u8]) -> io::Result<Option<Displaced>> 
     let temp = synced(folder, bytes)?;
     #[cfg(unix)]
     {
-        let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-        let before = std::fs::metadata(path).map_or(everybody, |data| data.permissions());
+        let readable_by_all = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        let before = std::fs::metadata(path).map_or(readable_by_all, |data| data.permissions());
         temp.as_file().set_permissions(before)?;
     }
     let displaced = swap(temp.into_temp_path(), path)?;
@@ -108,15 +108,15 @@ pub fn read_plain(path: &Utf8Path) -> io::Result<Vec<u8>> {
 }
 
 /// Replace `path` by `bytes` so that a killed process leaves either the old file or the new one. A power cut may leave
-/// anything: for what is worth nothing after one, and whose readers take what they cannot read for absent.
+/// anything: use it for files that are worth nothing after one, and whose readers treat an unreadable file as absent.
 pub fn replace(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let mut temp = tempfile::Builder::new().prefix(HALF_WRITTEN).tempfile_in(folder_of(path))?;
     temp.write_all(bytes)?;
     temp.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// Write a file that most likely is there and holds nothing yet. Neither whole at once nor synced, and quicker than
-/// `std::fs::write`: what was cut short, some file systems write out when it is closed, even if it was empty.
+/// Write a file that most likely exists and is empty. The write is neither atomic nor synced. It is quicker than
+/// `std::fs::write`, which truncates: some file systems flush a truncated file on close, even if it was empty.
 pub fn fill(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::options().write(true).create(true).truncate(false).open(path)?;
     if file.metadata()?.len() > bytes.len() as u64 {
@@ -139,7 +139,7 @@ fn folder_of(path: &Utf8Path) -> &Utf8Path {
     path.parent().filter(|folder| !folder.as_str().is_empty()).unwrap_or(Utf8Path::new("."))
 }
 
-/// A file that is whole and on the disk, under a name that says it is nobody's yet.
+/// A file that is whole and on the disk, under a temporary name.
 fn synced(folder: &Utf8Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let mut temp = tempfile::Builder::new().prefix(HALF_WRITTEN).tempfile_in(folder)?;
     temp.write_all(bytes)?;
@@ -180,14 +180,14 @@ fn swap(temp: tempfile::TempPath, path: &Utf8Path) -> io::Result<Option<Displace
     Ok(displaced)
 }
 
-/// Add to the end of a file, durably, beside others who do the same.
+/// Append to a file, durably. Other processes may append at the same time.
 pub fn append(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::options().append(true).create(true).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
-/// Remove a folder with all that is in it, if it is the one that is meant. No link is followed, and nothing on another
+/// Remove a folder with all that is in it, if it is the expected one. No link is followed, and nothing on another
 /// device is touched: the agent that worked in there may have put either in the way.
 #[cfg(unix)]
 pub fn remove_folder(path: &Utf8Path, is_it: impl FnOnce(u64, u64) -> bool) -> io::Result<()> {
@@ -204,7 +204,7 @@ pub fn remove_folder(path: &Utf8Path, is_it: impl FnOnce(u64, u64) -> bool) -> i
     Ok(unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
 }
 
-/// As the standard library tells it.
+/// The device number, as the standard library reports it.
 #[cfg(unix)]
 #[cfg_attr(target_vendor = "apple", allow(clippy::cast_sign_loss, reason = "so does the standard library"))]
 fn device_of(stat: &rustix::fs::Stat) -> u64 {
@@ -234,7 +234,7 @@ fn empty_folder(folder: &impl std::os::fd::AsFd, device: u64) -> io::Result<()> 
         }
         match removed {
             Ok(()) | Err(Errno::NOENT) => continue,
-            // Not every system says the same of a folder.
+            // Which error a folder gives depends on the system.
             Err(Errno::ISDIR | Errno::PERM) => {}
             Err(error) => return Err(error.into()),
         }
@@ -270,10 +270,10 @@ pub fn half_written(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
     ours.map(|entry| entry.path().to_owned()).collect()
 }
 
-/// Remove what writers left in `folder` when they were killed. Nobody may be writing there.
+/// Remove what writers left in `folder` when they were killed. No process may be writing there.
 pub fn sweep(folder: &Utf8Path) {
     for path in half_written(folder) {
-        // It is in nobody's way.
+        // If it stays, it does no harm.
         let _ = std::fs::remove_file(path);
     }
 }
@@ -291,7 +291,7 @@ pub fn sync_file_systems(folders: &[Utf8PathBuf]) -> io::Result<()> {
         let mut done = Vec::new();
         for folder in folders {
             let folder = match File::open(folder) {
-                // Taken away meanwhile: nothing of it is left to be kept.
+                // It was removed meanwhile: there is nothing left to sync.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 opened => opened?,
             };

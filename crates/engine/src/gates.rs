@@ -1,4 +1,4 @@
-//! Gates judge the whole: what each has passed on, held against what the target holds now.
+//! Gates judge the whole project: the tree that each has passed on, compared with what the target holds now.
 
 use camino::Utf8Path;
 use piton_core::plan::{Oid, RepoPath, TaskId};
@@ -8,10 +8,10 @@ use crate::checks;
 use crate::git::{GitError, Repo};
 use crate::project::Project;
 
-/// So many files are named: more would not be read.
+/// At most so many files are named: people would not read more.
 const NAMED: usize = 3;
 
-/// A gate that has passed, and not on what there is now.
+/// A gate that has passed, but not on the current tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stale {
     pub gate: TaskId,
@@ -22,7 +22,7 @@ pub struct Stale {
 #[derive(Clone, Debug, Default)]
 pub struct Compared {
     pub stale: Vec<Stale>,
-    /// The tree of everything, and trees that differ from it in nothing but the plan's own files.
+    /// The current tree, and trees that differ from it only in the plan's own files.
     pub same: Vec<Oid>,
 }
 
@@ -32,12 +32,12 @@ pub struct Whole<'a> {
     pub project: &'a Project,
     pub repo: &'a Repo,
     pub run: &'a Run,
-    /// Files of the plan, which are nobody's work.
+    /// Files of the plan, which do not count as work.
     pub owned: &'a [RepoPath],
 }
 
 impl Whole<'_> {
-    /// The tree that everything has come to: the target's, or that of the project where work is done in place.
+    /// The current tree: the target's, or the project's if work is done in place.
     pub fn tree(&self) -> Result<Option<Oid>, GitError> {
         let Whole { project, repo, run, owned } = self;
         if run.settings.no_commits {
@@ -51,7 +51,7 @@ impl Whole<'_> {
         Ok(Some(repo.tree_of(&tip)?))
     }
 
-    /// Hold the gates that have passed against this tree.
+    /// Compare the trees that gates have passed on with this tree.
     pub fn compare<'t>(&self, gates: impl IntoIterator<Item = &'t Task>, tree: &Oid) -> Compared {
         let mut compared = Compared { stale: Vec::new(), same: vec![tree.clone()] };
         for gate in gates.into_iter().filter(|gate| gate.gate && gate.decided == Status::Completed) {
@@ -82,7 +82,7 @@ impl Whole<'_> {
         Some(reason)
     }
 
-    /// What a gate has passed on. Journals of earlier versions know only the commit that it landed as.
+    /// The tree that a gate has passed on. Journals of earlier versions record only the commit that it landed as.
     fn seen(&self, gate: &Task) -> Option<Oid> {
         gate.held_on().cloned().or_else(|| match gate.proof.as_ref()? {
             Proof::Landed { commit, .. } => self.repo.tree_of(commit).ok(),
@@ -101,14 +101,14 @@ impl Whole<'_> {
         };
         match self.repo.diff_names(seen, tree) {
             Ok(files) => files.into_iter().filter(is_work).collect(),
-            // Nobody has that tree any more.
+            // That tree is no longer in the repository.
             Err(_) => vec!["files that can no longer be compared".to_owned()],
         }
     }
 }
 
-/// The gates of a run that the ledger keeps that have not passed on what there is now. What an engine has ended as complete
-/// is complete, whatever comes later.
+/// The gates of a ledger run that have not passed on the current tree. A run that an engine has ended as complete stays
+/// complete, whatever is committed later.
 pub fn stale<'t>(
     project: &Project,
     run: &Run,

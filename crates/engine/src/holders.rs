@@ -1,5 +1,5 @@
-//! Holders of the ledger who are not alive. Only a hold that is bound to a process can be seen to be over: a name alone
-//! says nothing about whether its owner is at work.
+//! Ledger holders whose process has ended. Only a hold that is bound to a process can be seen to be over: a name alone
+//! does not say whether its owner is at work.
 
 use std::fs;
 
@@ -9,30 +9,31 @@ use piton_core::run::{Command, Holder, HolderProcess, Recorded, Status, Task};
 use crate::clock;
 use crate::journal::{CommandError, Journal, JournalError};
 
-/// A process of this machine, where that can be told.
+/// A process of this machine, if the system describes it.
 pub fn process(pid: u32) -> Option<HolderProcess> {
     Some(HolderProcess { pid, born: born(pid)?, boot: boot()?, space: space()? })
 }
 
-/// Whether it has surely ended. Of a process in another namespace nobody here knows, unless the machine was started anew.
+/// Whether it has surely ended. A process in another PID namespace cannot be seen from here: it counts as alive, unless
+/// the machine was restarted since.
 pub fn is_gone(process: &HolderProcess) -> bool {
     let (Some(boot), Some(space)) = (boot(), space()) else { return false };
     process.boot != boot || process.space == space && born(process.pid) != Some(process.born)
 }
 
-/// The client of this name that this process works for, by what it is called: the hold of a client is over when it is.
+/// The client of this name that this process works for. The hold of a client ends with the client's process.
 pub fn client_around(name: &str) -> Option<HolderProcess> {
     process(above_us().into_iter().find(|pid| is_called(*pid, name))?)
 }
 
-/// Whether we are asked by the client that this process is, or that has started it, as clients start their servers.
+/// Whether the holder is an ancestor of this process, or was started by one, as clients start their servers.
 pub fn is_of_our_client(holder: &HolderProcess) -> bool {
     let is_it = process(holder.pid).as_ref() == Some(holder);
     let above = above_us();
     is_it && [Some(holder.pid), parent(holder.pid)].into_iter().flatten().any(|pid| above.contains(&pid))
 }
 
-/// The processes that this one comes from, the nearest first.
+/// The ancestors of this process, the nearest first.
 fn above_us() -> Vec<u32> {
     std::iter::successors(parent(std::process::id()), |pid| parent(*pid)).collect()
 }
@@ -50,7 +51,7 @@ fn is_called(pid: u32, name: &str) -> bool {
     own.trim() == name || words.any(|word| word == name)
 }
 
-/// Take tasks back whose holders have ended. A claim that waits for a commit stays: its holder has done its part.
+/// Release tasks whose holders have ended. A claim that waits for a commit stays: its holder has done its part.
 pub fn release_gone(journal: &mut Journal, run: &RunId) -> Result<Vec<Recorded>, JournalError> {
     let mut released = Vec::new();
     for task in journal.under_way(run)?.into_iter().filter(is_bound) {
@@ -58,7 +59,7 @@ pub fn release_gone(journal: &mut Journal, run: &RunId) -> Result<Vec<Recorded>,
         let command = Command::HolderGone { task: task.id, fence: task.fence, process };
         match journal.command(run, &command, clock::now()) {
             Ok(events) => released.extend(events),
-            // Another process was faster, or the task has gone on.
+            // Another process was faster, or the task has changed since.
             Err(CommandError::Refused(_)) => {}
             Err(CommandError::Journal(error)) => return Err(error),
         }
@@ -107,6 +108,6 @@ mod tests {
         assert!(is_gone(&HolderProcess { born: own.born + 1, ..own.clone() }), "a later one with its number");
         assert!(is_gone(&HolderProcess { boot: "before".to_owned(), ..own.clone() }), "the machine was off");
         let elsewhere = HolderProcess { space: "pid:[1]".to_owned(), born: 1, ..own };
-        assert!(!is_gone(&elsewhere), "nobody here can see it");
+        assert!(!is_gone(&elsewhere), "it cannot be seen from here");
     }
 }

@@ -1,5 +1,5 @@
-//! Asking git what a target holds, and what it has in place of commits that it lost. What the answers mean is decided in
-//! `piton_core::history`; nothing here changes anything.
+//! Asks git what a target holds, and what it has in place of commits that it lost. `piton_core::history` decides what
+//! the answers mean; nothing here changes anything.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -9,7 +9,7 @@ use piton_core::plan::{Oid, Plan, TaskId, TaskSpec};
 use crate::git::{GitError, Repo};
 use crate::project::{is_run_of, run_prefix};
 
-/// A task that a run has landed of which only its commits tell.
+/// A task landed by a run of which only the commits are left.
 #[derive(Debug)]
 pub struct Before {
     pub task: TaskId,
@@ -18,8 +18,8 @@ pub struct Before {
 }
 
 /// The tasks of a plan that runs have landed whose journal is gone: by its name a run was of this plan, `is_known` does
-/// not know it, a merge of its own landed the task, and nobody took that back. The merge has to say that the task asked
-/// for what it asks for now. One of an earlier version does not say that: there the title decides.
+/// not know it, a merge of its own landed the task, and no later commit reverted that. The merge has to say that the
+/// task asked for what it asks for now. A merge of an earlier version does not say that: there the title decides.
 pub fn by_lost_runs(
     repo: &Repo,
     tip: &Oid,
@@ -72,7 +72,7 @@ pub(crate) fn compare(
     }
     let mut taken = HashSet::new();
     let is_found = |(task, commit): &(TaskId, Oid)| match target.same_work(Some(task), commit) {
-        // Two that stand for it are not enough for three.
+        // Each commit of the target can replace only one lost commit.
         StandIn::Found(place, _) => taken.insert(place),
         _ => false,
     };
@@ -102,7 +102,7 @@ pub(crate) fn compare(
     Ok(())
 }
 
-/// What a lost commit did since it left the target's history.
+/// The change of a lost commit since its history left the target's.
 fn look_at(repo: &Repo, tip: &Oid, target: &mut Target, commit: &Oid) -> Result<(), GitError> {
     if target.lost.contains_key(commit) {
         return Ok(());

@@ -30,8 +30,8 @@ impl Lock {
         Ok(Lock { file, path: path.to_owned() })
     }
 
-    /// Whether a process holds the lock at `path`. Creates nothing; for the instant of asking others see it
-    /// held as well, so a caller may have to wait.
+    /// Whether a process holds the lock at `path`. Creates nothing. The check itself holds the lock for an instant, so
+    /// another process may see it held.
     pub fn is_held(path: &Utf8Path) -> bool {
         File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
@@ -41,7 +41,7 @@ impl Lock {
     }
 
     /// The same lock under a second handle. A child that inherits it (as its standard output, say) keeps the lock alive
-    /// when this process dies, so nobody overtakes that child.
+    /// when this process dies, so no other process takes the lock before that child ends.
     pub fn share(&self) -> io::Result<File> {
         self.file.try_clone()
     }

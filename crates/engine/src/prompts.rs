@@ -1,4 +1,4 @@
-//! The templates that people put in place of ours: `.piton/prompts/NAME.md` in the project.
+//! Templates with which people replace Piton's: `.piton/prompts/NAME.md` in the project.
 
 use std::fs;
 use std::io;
@@ -23,7 +23,7 @@ pub enum NoPrompts {
     Broken(Vec<Broken>),
 }
 
-/// Those in force in a project.
+/// The templates that a project uses.
 pub fn of(project: &Project) -> Result<Prompts, NoPrompts> {
     let mut own = Vec::new();
     for (name, path) in files(project)? {
@@ -32,7 +32,7 @@ pub fn of(project: &Project) -> Result<Prompts, NoPrompts> {
     Prompts::with(own).map_err(NoPrompts::Broken)
 }
 
-/// The files there, by the name of what they say.
+/// The files there, by the names of the templates.
 pub fn files(project: &Project) -> Result<Vec<(String, Utf8PathBuf)>, NoPrompts> {
     let folder = project.root.join(FOLDER);
     let failed = |source| NoPrompts::Io { path: folder.clone(), source };

@@ -1,5 +1,5 @@
-//! The secrets of this process: what its environment holds, what lets clients in, and what plans give to agents.
-//! All that agents and checks say is written without them, and they themselves are written nowhere.
+//! The secrets of this process: in its environment, in the login files of clients, and in what plans give to agents.
+//! The output of agents and checks is written without them, and they are never written themselves.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -25,7 +25,7 @@ fn known() -> MutexGuard<'static, Known> {
     KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What hides the secrets of this process.
+/// The redactor for the secrets of this process.
 pub fn redactor() -> Arc<Redactor> {
     let mut known = known();
     let Known { given, redactor } = &mut *known;
@@ -34,7 +34,7 @@ pub fn redactor() -> Arc<Redactor> {
     Arc::clone(redactor.get_or_insert_with(make))
 }
 
-/// Take the secrets out of a plan's agents, so that nobody can write them down; this process remembers them.
+/// Take the secrets out of a plan's agents, so that they are not written to disk; this process remembers them.
 pub fn withhold(agents: &mut BTreeMap<String, Agent>) {
     for (name, agent) in agents {
         let mut secret: Vec<_> =
@@ -48,7 +48,8 @@ pub fn withhold(agents: &mut BTreeMap<String, Agent>) {
     }
 }
 
-/// Give them back to agents that are about to be started. What nobody remembers, they have to find in the environment.
+/// Give them back to agents that are about to be started. What this process does not remember, the agents have to find
+/// in the environment.
 pub fn restore(agents: &mut BTreeMap<String, Agent>) {
     let known = known();
     for (name, agent) in agents {
@@ -62,25 +63,25 @@ pub fn restore(agents: &mut BTreeMap<String, Agent>) {
     }
 }
 
-/// What hides the secrets of a process that is started with `added` to its environment.
+/// The redactor for the secrets of a process that is started with `added` to its environment.
 pub(crate) fn of_environment(added: &BTreeMap<String, String>) -> Arc<Redactor> {
     let secret = added.iter().flat_map(|(name, value)| redact::secrets_in(name, value));
     Arc::new(Redactor::new(inherited(added).chain(secret)))
 }
 
-/// What everything knows that is started from here, with `added` to its environment.
+/// The secrets that every process started from here knows, with `added` to its environment.
 fn inherited(added: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
     let pairs = std::env::vars_os();
     let texts = pairs.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     texts.flat_map(|(name, value)| redact::secrets_in(&name, &value)).chain(of_clients(added))
 }
 
-/// What lets clients in, as they keep it.
+/// The secrets in the clients' login files.
 fn of_clients(added: &BTreeMap<String, String>) -> Vec<String> {
     let said = |name: &str| variable(added, name).map(Utf8PathBuf::from);
     let file = |Credentials { variable, usual, file }: Credentials| {
         let folder = said(variable).or_else(|| Some(said("HOME")?.join(usual)))?;
-        // One that is not there, or cannot be read, has nothing to tell an agent either.
+        // If a file is missing or unreadable, an agent cannot read it either.
         String::from_utf8(disk::read_plain(&folder.join(file)).ok()?).ok()
     };
     let kept = Adapter::known().filter_map(|client| client.facts().credentials);
@@ -104,7 +105,7 @@ mod tests {
         assert_eq!(redactor().text("say canary-12345678"), "say [redacted]");
         restore(&mut agents);
         assert_eq!(agents["secrets-test"].env, env.into());
-        // Another process knows of none.
+        // Another process does not remember them.
         let mut agents =
             BTreeMap::from([("elsewhere".to_owned(), agents.remove("secrets-test").expect("it is there"))]);
         agents.values_mut().for_each(|agent| drop(agent.env.insert("A_TOKEN".to_owned(), MARK.to_owned())));

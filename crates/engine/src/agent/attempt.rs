@@ -38,7 +38,7 @@ pub(crate) fn job(
     job.env.insert(TOKEN.to_owned(), uuid::Uuid::now_v7().simple().to_string());
     job.wall_ms = Some(spec.timeout.0);
     job.silence_ms = spec.silence_of(agent.adapter).map(|span| span.0);
-    // What a run says about it comes later, and is stronger.
+    // A run's own settings are applied later, and take precedence.
     job.startup_ms = (!agent.adapter.is_command()).then_some(STARTUP.0);
     Ok(job)
 }
@@ -52,7 +52,7 @@ pub(crate) fn environment(run: &RunId, task: &TaskId, attempt: u32) -> BTreeMap<
     ])
 }
 
-/// What the end of the process means, with what was heard from it. `said` is what it reported by command.
+/// What the end of the process means, given its parsed output. `said` is what it reported by command.
 pub fn end_of(ended: &Ended, heard: &Heard, said: Option<&Message>, spec: &TaskSpec) -> AgentEnd {
     let tail = heard.said.as_str();
     // What the agent itself advises stands first.

@@ -1,4 +1,4 @@
-//! What a client said and came to, once it has ended.
+//! What a client printed and how it ended.
 
 use std::{fs, io};
 
@@ -15,22 +15,22 @@ use super::session::Session;
 use super::stream::{story, together};
 use crate::keeper::{Ended, Job, Outcome};
 
-/// What a client said and came to.
+/// What a client printed and how it ended.
 #[derive(Clone, Debug)]
 pub struct Heard {
     /// The agent's last message; of a client without a stream, the end of its output.
     pub said: String,
-    /// Not all of its output was looked at.
+    /// Not all of its output was read.
     is_cut: bool,
-    /// What it was told: who prints that has said nothing.
+    /// Its prompt: a client that only prints this has said nothing.
     asked: String,
     /// Why the client itself says that it did not finish.
     pub(super) broken: Option<(Fault, String)>,
     /// What its servers refused when it was cut off.
     waits_out: Option<(Fault, String)>,
-    /// When the limit ends that it met.
+    /// When the limit that it met ends.
     until: Option<Timestamp>,
-    /// The model that it is a limit of, where it is of one alone.
+    /// The model that the limit applies to, if it does not apply to all.
     limited: Option<String>,
     /// When it ended. The output may be read much later: times in it are from before this.
     pub(crate) ended_at: Timestamp,
@@ -39,24 +39,24 @@ pub struct Heard {
     denied: Option<String>,
     /// Whether it waited for a tool when it ended.
     in_call: bool,
-    /// What it has used, by model, if it tells. `None` also for a client that never does.
+    /// What it has used, by model, if it reports that. `None` also for a client that never does.
     pub used: Option<ByModel>,
     /// What it has used beyond that, as an estimate.
     pub estimate: ByModel,
 }
 
 impl Heard {
-    /// Whether a client that does nothing any more waits for its servers: then it is nothing that its agent did.
+    /// Whether a client that has become silent waits for its servers: then its agent is not to blame.
     pub(super) fn waits_for_others(&self) -> bool {
         self.has_stream && !self.in_call
     }
 
-    /// Whether the client itself came to an end, so that what its agent said counts.
+    /// Whether the client itself finished, so that its agent's words count.
     pub(crate) fn is_finished(&self) -> bool {
         self.broken.is_none()
     }
 
-    /// What it means for a review that its client did not finish.
+    /// The verdict of a review whose client did not finish.
     pub(crate) fn no_verdict(&self) -> Option<Verdict> {
         let (fault, reason) = self.broken.as_ref()?;
         let reason = reason.clone();
@@ -74,13 +74,13 @@ impl Heard {
 }
 
 impl Heard {
-    /// Its last words. An agent that said that it is done, or ended otherwise, waits for nothing.
+    /// Its last words. An agent that reported that it is done, or ended otherwise, does not wait for an answer.
     pub(crate) fn closing(&self, end: &AgentEnd, has_reported: bool) -> Closing {
         let denied = || self.denied.clone().map(|denied| Asks::Permission { denied });
         let question = || {
             let text = answer::closing_question(&self.said)?;
             let text = text.chars().take(LONGEST_QUESTION).collect();
-            // Who prints what it was told asks nothing.
+            // A question that is part of its prompt is not its own.
             (!self.asked.contains(&text)).then_some(Asks::Question { text })
         };
         let waits = *end == AgentEnd::Done && !has_reported;
@@ -88,7 +88,7 @@ impl Heard {
         Closing { words: verdict::excerpt(self.said.trim(), Closing::WORDS).to_owned(), asks }
     }
 
-    /// Whether it ended since what it may use, by its own count, was used up.
+    /// Whether it ended because its budget was spent by its own count.
     pub(crate) fn is_used_up(&self) -> bool {
         matches!(self.broken, Some((Fault::Own, _)))
     }
@@ -103,12 +103,12 @@ impl Heard {
         Output { text: &self.said, cut: self.is_cut, prompt: &self.asked, reach }
     }
 
-    /// A client with a stream tells there of limits and refusals. In its agent's words they may be an example.
+    /// A client with a stream reports limits and refusals there. In its agent's words they may be an example.
     pub(crate) fn may_say(&self, signal: &Signal) -> bool {
         !(self.has_stream && matches!(signal, Signal::Limit(_) | Signal::Refused(_)))
     }
 
-    /// The same for one that works on no task: a program of one's own says it in its last line.
+    /// The same for an agent that has no task: a custom program says it in its last line.
     pub(crate) fn outage_of_any(&self) -> Option<AgentEnd> {
         let any = TaskId::new("0").expect("a digit is a valid id");
         let said = || match self.signal(&any)? {
@@ -122,7 +122,7 @@ impl Heard {
         self.outage().or_else(said)
     }
 
-    /// What it means for its provider that the client did not finish, if it means anything.
+    /// If the client did not finish because of its provider: what that means for the provider.
     pub(crate) fn outage(&self) -> Option<AgentEnd> {
         match self.broken.as_ref().or(self.waits_out.as_ref())? {
             (fault @ (Fault::Limit | Fault::Busy), reason) => {
@@ -137,15 +137,16 @@ impl Heard {
     }
 }
 
-/// Characters of a question as it stands in a reason.
+/// The most characters of a question that a reason quotes.
 const LONGEST_QUESTION: usize = 300;
 
-/// How long a limit is waited for whose end nobody told: most end within hours, and a look costs little.
+/// How long Piton waits at a usage limit whose end the client did not report. Most end within hours, and a look costs
+/// little.
 const UNKNOWN_LIMIT: Span = Span::minutes(30);
 /// The same for too many requests, which are counted by the minute.
 const UNKNOWN_RATE: Span = Span::minutes(5);
 
-/// Listen to a client that has ended. `tail` is how much of the end of an output without a form is looked at.
+/// Parse what a client that has ended printed. `tail` is how many bytes of the end of unstructured output are read.
 pub(crate) fn hear(
     agent: &Agent,
     job: &Job,
@@ -185,7 +186,7 @@ pub(crate) fn hear(
     });
     let summed = story.used.as_ref();
     let own = summed.map(|told| session.map_or_else(|| told.clone(), |session| session.own_use(told)));
-    // Single messages report what the client never came to sum up.
+    // Single messages report what the client did not get to sum up.
     let since = Some(&story.since).filter(|since| !since.is_empty());
     let used = (own.is_some() || since.is_some()).then(|| {
         let parts = own.iter().chain(since).flatten();
@@ -195,7 +196,7 @@ pub(crate) fn hear(
     let unpriced = story.since.keys().map(|model| (model, Usage::default()));
     let unreported = story.unreported.iter().map(|(model, usage)| (model, *usage)).chain(unpriced);
     let estimate = together(unreported.map(|(model, usage)| (named(model, agent), usage)));
-    // Who ended by itself has said why.
+    // A client that ended by itself has said why.
     let waits_out = story.waits_out().filter(|_| matches!(outcome.ended, Ended::Silence | Ended::WallClock));
     let waits_out = waits_out.map(|(fault, words)| (fault, format!("it waits for its servers: {words}")));
     let said = clean_text(story.said.as_bytes());
@@ -217,7 +218,7 @@ pub(crate) fn hear(
     })
 }
 
-/// The model, where the client does not say which it used: the one it was told to.
+/// The model. If the client does not report which one it used, it is the configured one.
 fn named(model: &str, agent: &Agent) -> String {
     if model.is_empty() { agent.model.clone().unwrap_or_default() } else { model.to_owned() }
 }

@@ -7,8 +7,8 @@ use piton_core::plan::Agent;
 use crate::disk;
 use crate::environment::variable;
 
-/// Make the folders in which a client keeps its conversations: behind a fence it could not, and one that is not there
-/// cannot be opened to it.
+/// Make the folders in which a client keeps its conversations. Inside a fence it could not make them, and a fence
+/// cannot give access to a folder that does not exist.
 pub(super) fn make_homes(agent: &Agent) {
     for home in homes(agent, |name| variable(&agent.env, name)) {
         // Where that is impossible, the client itself says what it misses.
@@ -16,7 +16,8 @@ pub(super) fn make_homes(agent: &Agent) {
     }
 }
 
-/// Of the clients that an agent is, or whose program its command names. No other: in their homes is what they run.
+/// The folders of the agent's client, or of the client whose program its command names. Not those of other clients,
+/// since they contain programs that those clients run.
 pub(crate) fn homes(agent: &Agent, said: impl Fn(&str) -> Option<String>) -> Vec<Utf8PathBuf> {
     let words = || agent.command.iter().flat_map(|word| word.split_whitespace());
     let names = |client: Adapter| words().any(|word| Utf8Path::new(word).file_name() == Some(client.name()));

@@ -11,12 +11,12 @@ use crate::keeper::{Ended, Job, JobSpec};
 /// Longer than any client takes to look at its own files.
 const ANSWER: Span = Span::seconds(20);
 
-/// The job in a folder in which a client is asked.
+/// The name of the job that asks a client whether it is logged in.
 pub(super) const LOGIN_JOB: &str = "login";
 
-/// The command that logs a client in which says that it is logged out. `None` where it is logged in, or nobody knows: a client
-/// that cannot tell, a program of your own in `program`, a provider of your own. It is asked in `folder`, which is for nothing
-/// else.
+/// The command that logs in a client that reports itself as logged out. `None` if it is logged in, or if Piton cannot
+/// know: the client has no such question, `program` names another program, or the client uses a provider of your own.
+/// The client is asked in `folder`, which is used for nothing else.
 pub fn login_command(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Option<&'static str> {
     let login = agent.adapter.login()?;
     let here = Here { added: &agent.env, cwd: folder };
@@ -34,8 +34,8 @@ pub fn login_command(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Opt
     (login.says_logged_out)(&said).then_some(login.command)
 }
 
-/// The command that logs a client in which cannot be asked, where nothing here tells that it is logged in. It may know a way in
-/// that Piton does not, so it proves nothing.
+/// The command that logs in a client that cannot be asked, if Piton finds no sign that it is logged in. The client may
+/// know another way to log in, so this does not prove that it is logged out.
 pub fn login_unseen(agent: &Agent, root: &Utf8Path) -> Option<&'static str> {
     if agent.program.is_some() {
         return None;

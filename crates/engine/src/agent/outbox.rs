@@ -1,5 +1,5 @@
-//! What an agent tells by command from inside its attempt. It needs no access to the journal: it appends
-//! to a file in the attempt's folder, and the engine takes that in when the agent has ended.
+//! What an agent reports by command from inside its attempt. It needs no access to the journal: it appends to a file in
+//! the attempt's folder, and the engine reads that file when the agent has ended.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -16,12 +16,12 @@ pub const OUTBOX: &str = "PITON_OUTBOX";
 /// That file, in the folder of an agent's job.
 pub(crate) const OUTBOX_FILE: &str = "outbox.jsonl";
 
-/// The variable with a value that only this attempt knows: what does not carry it is not this attempt's word.
+/// The variable with a value that only this attempt knows: a message without it does not come from this attempt.
 pub const TOKEN: &str = "PITON_TOKEN";
 
-/// More than an agent has to say.
+/// Larger files are rejected: no agent has that much to report.
 const LARGEST: u64 = 1024 * 1024;
-/// So many notes of one attempt are kept: more is a log.
+/// At most so many notes of one attempt are kept: more would be a log.
 const MOST_NOTES: usize = 100;
 
 /// The attempt that this process is a part of.
@@ -32,7 +32,7 @@ pub struct Attempt {
     outbox: Utf8PathBuf,
 }
 
-/// Why what the environment says about an attempt is not believed.
+/// Why the environment's description of an attempt is rejected.
 #[derive(Debug, thiserror::Error)]
 #[error("the environment names an attempt that this process is not part of ({OUTBOX}, {TOKEN}, PITON_TASK)")]
 pub struct NoAttempt;
@@ -87,7 +87,7 @@ struct Left {
 /// What was found in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// The last one: who speaks again has thought again.
+    /// The last one: a later message replaces an earlier one.
     pub message: Option<Message>,
     pub notes: Vec<Note>,
 }
@@ -103,7 +103,7 @@ pub struct Message {
 #[serde(rename_all = "snake_case")]
 pub enum Said {
     Done,
-    /// Everything was as it is asked for before the agent began.
+    /// Everything the task asks for was done before the agent began.
     Already {
         reason: String,
     },
@@ -126,7 +126,7 @@ impl Left {
     }
 }
 
-/// What was left there by the attempt that knows the token. What an agent wrote there by hand may be anything.
+/// What the attempt that knows the token left there. Lines that an agent wrote there by hand may hold anything.
 pub fn take(outbox: &Utf8Path, token: &str) -> Taken {
     if std::fs::metadata(outbox).is_ok_and(|data| data.len() <= LARGEST) {
         return understood(&std::fs::read(outbox).unwrap_or_default(), token);

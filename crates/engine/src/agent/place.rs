@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 
-/// What an agent is told, in the folder of its job.
+/// The file of an agent's prompt, in the folder of its job.
 pub(crate) const PROMPT: &str = "prompt.md";
 
 /// Where a client is started, and with which prompt; the prompt lies in the folder of its job.
@@ -10,9 +10,9 @@ pub(crate) const PROMPT: &str = "prompt.md";
 pub struct Place<'a> {
     pub cwd: &'a Utf8Path,
     pub prompt: &'a Utf8Path,
-    /// `None` where nobody listens: it answers a question and has no task to report on.
+    /// `None` if Piton expects no report: the agent answers a question and has no task.
     pub tools: Option<Tools<'a>>,
-    /// Whether a fence will be put up around it.
+    /// Whether it will run inside a fence.
     pub fenced: bool,
 }
 
@@ -27,6 +27,6 @@ impl Place<'_> {
 pub struct Tools<'a> {
     /// This program.
     pub piton: &'a str,
-    /// Whether it may be asked for a report before it stops. Not where a plan's own system has other ways to report.
+    /// Whether it may be asked for a report before it stops. It is not, if the plan's system has other ways to report.
     pub asked: bool,
 }

@@ -1,5 +1,5 @@
-//! The conversation of a try. One that was interrupted is gone on with, so its name is on disk before the work begins:
-//! given to the client where it takes one, and else at the beginning of its output.
+//! The conversation of an attempt. An interrupted conversation is resumed, so its name is on disk before the work
+//! begins. Piton gives the name to the client; a client that takes none prints its own at the beginning of its output.
 
 use std::{fs, io};
 
@@ -19,15 +19,15 @@ pub(crate) const OVER_BUDGET: &str = "over-budget";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// Whose it is, and in which attempt: a new one begins anew, with what went wrong before its eyes.
+    /// Its agent and attempt: a new attempt begins a new conversation, with what went wrong in its prompt.
     pub(crate) agent: String,
     adapter: Adapter,
     attempt: u32,
-    /// Its name; a client that takes none tells its own later.
+    /// Its name; a client that takes none reports its own later.
     id: Option<String>,
     /// It was begun by an earlier try.
     resumes: bool,
-    /// What it had used when this try began, for clients that count on.
+    /// What it had used when this try began, for clients that keep counting in a resumed conversation.
     #[serde(default)]
     before: ByModel,
 }
@@ -69,7 +69,7 @@ impl Session {
         self.resumes
     }
 
-    /// What this try has used, of what the client says about the whole conversation.
+    /// What this try has used. `told` is the client's figure for the whole conversation.
     pub(super) fn own_use(&self, told: &ByModel) -> ByModel {
         piton_core::run::usage_since(told, &self.before)
     }
@@ -79,7 +79,7 @@ fn read(path: &Utf8Path) -> Option<Session> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// The session of the try before this one, if that was cut off and can be gone on with.
+/// The session of the try before this one, if that was cut off and can be resumed.
 fn interrupted(job: &Job, wanted: &Session) -> Option<Session> {
     let (fence, pass) = number(job.dir())?;
     let jobs = job.dir().parent()?.read_dir_utf8().ok()?;
@@ -103,8 +103,8 @@ fn interrupted(job: &Job, wanted: &Session) -> Option<Session> {
     if counts_on {
         before.extend(story.used.into_iter().flatten());
     }
-    // What was booked for it, reported or estimated, is in the figure that such a client counts on; unless it was killed,
-    // for then it could not write that figure down.
+    // Such a client's figure includes what was recorded for it, reported or estimated. If it was killed, it could not
+    // save its figure.
     let counted = counts_on && !matches!(outcome.ended, Ended::Died | Ended::Signalled { .. });
     for (model, usage) in story.since.into_iter().chain(story.unreported).filter(|_| counted) {
         let sum = before.entry(model).or_default();

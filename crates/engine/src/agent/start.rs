@@ -1,4 +1,4 @@
-//! Starting a client: what its row says is carried out here.
+//! Starting a client as its row in the table of clients says.
 
 use std::{fs, io};
 
@@ -15,7 +15,7 @@ use super::tools::KNOWN;
 use crate::disk;
 use crate::keeper::{Fence, Job, JobSpec, StopSignal};
 
-/// Variables that would make an agent's git, or its own Piton, work somewhere else.
+/// Variables that would make an agent's git, or the Piton it calls, work in another place.
 pub(crate) const NOT_INHERITED: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -42,7 +42,7 @@ struct Begun {
 }
 
 /// The agent of a job, as far as its output is concerned: what the job was begun with, or else what the settings say.
-/// Jobs of earlier versions do not tell.
+/// Jobs of earlier versions do not record it.
 pub(crate) fn as_begun(job: &Job, agent: Option<&Agent>) -> Option<Agent> {
     let begun = job.started_at_ms().and_then(|_| fs::read(job.dir().join(CLIENT)).ok());
     let begun = begun.and_then(|bytes| serde_json::from_slice::<Begun>(&bytes).ok());
@@ -67,7 +67,7 @@ pub(crate) fn prompt_of(session: Option<&Session>, written: &Utf8Path) -> io::Re
     Ok(path)
 }
 
-/// A client with a prompt, whatever it is asked for. Without a session it begins one that nobody goes on with.
+/// A client with a prompt, whatever it is asked for. Without a `session` it begins one that Piton never resumes.
 pub(crate) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>) -> io::Result<JobSpec> {
     if place.fenced {
         make_homes(agent);
@@ -131,7 +131,7 @@ fn job(launch: Launch, agent: &Agent, place: &Place<'_>) -> JobSpec {
     job
 }
 
-/// Whether nobody but root can have put this there.
+/// Whether only root can have put this there.
 #[cfg(unix)]
 fn is_roots(path: &Utf8Path) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -6,7 +6,7 @@ use piton_core::time::Timestamp;
 
 use crate::keeper::Job;
 
-/// What the stream of a job says that ended then; `None` for a client without one.
+/// What the stream of a job that ended at `ended_at` says; `None` for a client without a stream.
 pub(super) fn story(adapter: Adapter, job: &Job, ended_at: Timestamp) -> Option<Story> {
     if adapter.is_command() {
         return None;
@@ -14,13 +14,13 @@ pub(super) fn story(adapter: Adapter, job: &Job, ended_at: Timestamp) -> Option<
     let whole = job.output().read_all().ok()?;
     let mut output = whole.head;
     if whole.omitted > 0 {
-        // What stands before and after the gap are two halves of two lines.
+        // Before and after the gap are parts of different lines.
         output.push(b'\n');
         output.extend(whole.tail);
     }
     let mut story = Story::of(adapter, &output, ended_at)?;
     if whole.omitted > 0 && adapter.facts().reports_each_request {
-        // It tells of each step by itself, and some are missing: what is left is less than all.
+        // The client reports each step by itself, and some are missing: the sum of the rest is too small.
         let seen = story.used.take().into_iter().chain([std::mem::take(&mut story.unreported)]);
         story.unreported = together(seen.flatten());
     }

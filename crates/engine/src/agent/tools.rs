@@ -14,7 +14,7 @@ use crate::disk;
 use crate::environment::variable;
 use crate::keeper::MARKER;
 
-/// What the server has to know of its attempt. Some clients give their servers nothing that they are not told to.
+/// What the server has to know of its attempt. Some clients pass only the variables that they are told to pass.
 pub(super) const KNOWN: [&str; 6] = ["PITON_RUN", "PITON_TASK", "PITON_ATTEMPT", OUTBOX, TOKEN, MARKER];
 
 /// Where login shells look for programs, whatever was in the path before: clients run commands in such shells.
@@ -32,7 +32,7 @@ pub(crate) fn shell_name(piton: &str) -> String {
 pub(crate) const BIN: &str = "bin";
 
 impl Place<'_> {
-    /// Have the agent find this program by its name, whatever its path is.
+    /// Let the agent find this program by its name, whatever its search path is.
     pub(crate) fn put_in_path(&self, env: &mut BTreeMap<String, String>) -> io::Result<()> {
         let Some(Tools { piton, .. }) = self.tools else { return Ok(()) };
         let folder = self.folder().join(BIN);
@@ -48,7 +48,7 @@ impl Place<'_> {
         self.tools.filter(|_| !agent.no_mcp).map(|tools| tools.piton)
     }
 
-    /// The line, for a shell, that is asked when the client is about to stop.
+    /// The shell command that the client runs when it is about to stop.
     pub(super) fn hook(&self, agent: &Agent) -> Option<String> {
         let tools = self.tools.filter(|tools| agent.hooks && tools.asked)?;
         Some(format!("'{}' hook stop --attempt", tools.piton.replace('\'', r"'\''")))

@@ -15,7 +15,7 @@ use super::start::start;
 use crate::disk;
 use crate::keeper::{Ended, Job, JobSpec, KeeperError};
 
-/// A client that is asked for its version and says nothing in this time says nothing.
+/// How long a client may take to print its version.
 const VERSION: Span = Span::seconds(30);
 /// One answer, from a model that may be busy.
 const ANSWER: Span = Span::minutes(5);
@@ -27,7 +27,7 @@ pub(crate) const TRIAL_JOB: &str = "job";
 const PROMPT: &str =
     "This is a test of the connection. Use no tool and change nothing. Answer with one word: ready\n";
 
-/// The version a client tells, or why there is none. It runs in `folder`, which is for nothing else.
+/// The version that a client prints, or why it prints none. It runs in `folder`, which is used for nothing else.
 pub fn version(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<String, String> {
     let mut spec = JobSpec::new([agent.program(), "--version"], folder);
     spec.env = agent.env.clone();
@@ -49,7 +49,7 @@ pub fn version(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<St
 /// End the client that is being tried out in this folder, or will be.
 pub fn stop(folder: &Utf8Path) {
     for name in [VERSION_JOB, TRIAL_JOB, LOGIN_JOB] {
-        // If the wish cannot be written, the job ends by its own limits.
+        // If the request cannot be written, the job ends by its own limits.
         let _ = Job::at(folder.join(name)).request_stop();
     }
 }

@@ -1,4 +1,4 @@
-//! Checks that somebody asks for: a person who verifies, or one who calls a task done.
+//! Checks that a person or a client asks for: with a command that verifies, or by reporting a task as done.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -47,9 +47,9 @@ impl From<NoResult> for NoReport {
     }
 }
 
-/// Run a task's checks on what is in a checkout, for somebody who asks: earlier answers do not count. `tell` hears of each.
-/// What is ignored there has no say: the checks run in a worktree of Piton's own. Only where work is done in place, or
-/// there is no git, they run in the checkout itself.
+/// Run a task's checks on what is in a checkout, because a person or a client asks: earlier results do not count.
+/// `tell` is called before each check. Ignored files of the checkout do not take part: the checks run in a worktree of
+/// Piton's own. Only if work is done in place, or there is no git, they run in the checkout itself.
 pub fn run_all(
     project: &Project,
     run: &RunId,
@@ -111,7 +111,7 @@ pub fn run_all_on(
     Ok((Some(tree), results))
 }
 
-/// Somebody asks for a task's checks.
+/// A request to run a task's checks.
 struct Asked<'a> {
     project: &'a Project,
     run: &'a RunId,
@@ -149,7 +149,7 @@ impl Asked<'_> {
         })
     }
 
-    /// Run the checks one after the other, each as `one` does it until that says nothing, and book what reviewers have used.
+    /// Run the checks one after the other with `one`, until it returns `None`, and record what reviewers have used.
     fn judge(
         &self,
         place: &Utf8Path,
@@ -202,7 +202,7 @@ fn heard(ran: Result<CheckResult, NoResult>) -> Result<CheckResult, NoReport> {
     }
 }
 
-/// Whoever asks for a review pays for it, whatever comes of it.
+/// Record what the reviews have cost on the task, whatever they found.
 fn book(
     project: &Project,
     run: &RunId,
@@ -217,7 +217,7 @@ fn book(
     let fence = journal.task(run, task)?.map(|task| task.fence).unwrap_or_default();
     for spent in begun.iter().filter_map(|at| at.spent(agents, task, fence, "")) {
         match journal.command(run, &spent, clock::now()) {
-            // A task that is gone has nobody to book on.
+            // The task was removed: there is nothing to record the cost on.
             Ok(_) | Err(CommandError::Refused(_)) => {}
             Err(CommandError::Journal(error)) => return Err(error),
         }

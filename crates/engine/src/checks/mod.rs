@@ -27,13 +27,13 @@ pub use asked::{NoReport, run_all, run_all_on};
 
 /// How much of a check's output is kept in evidence.
 const TAIL: usize = 16 * 1024;
-/// How much of it is read. Runners sum up at the end, but some do so for each of many packages; of an output that
-/// is longer than this, the tests are not counted, since a part would give a wrong number.
+/// How much of it is read. Test runners print a summary at the end, but some print one for each of many packages. In
+/// longer output the tests are not counted, since a part would give a wrong number.
 const READ: usize = 4 * 1024 * 1024;
-/// In the folder of a review that somebody else makes than it was meant for: who.
+/// In the folder of a review: the agent that makes it, if it is not the one the plan names.
 const REVIEWER: &str = "reviewer";
-/// In the folder of a check that was seen to have judged exactly the commit, and of one of which nobody can see that any
-/// more.
+/// In the folder of a check. `SEEN`: Piton has seen that it judged exactly the commit. `UNSEEN`: that can no longer be
+/// found out.
 const SEEN: &str = "seen";
 const UNSEEN: &str = "unseen";
 /// The longest a set-up command may take.
@@ -49,7 +49,7 @@ pub struct Bench<'a> {
     /// The folder their jobs are kept in, and Piton's own, which logs are named relative to.
     pub jobs: &'a Utf8Path,
     pub home: &'a Utf8Path,
-    /// Begins the names of the jobs: what the same check has to be asked only once for.
+    /// The beginning of the jobs' names. With the same beginning, the same check runs only once.
     pub name: String,
     pub cwd: Utf8PathBuf,
     pub env: BTreeMap<String, String>,
@@ -58,19 +58,20 @@ pub struct Bench<'a> {
     pub keeper: &'a [String],
     /// Those that checks may be made by.
     pub agents: Cow<'a, BTreeMap<String, Agent>>,
-    /// Who makes the reviews of each of them, or why nobody can; by itself whoever is not named.
+    /// For each of them, the agent that makes its reviews, or why no agent can. An agent that is not listed makes its
+    /// own.
     pub entries: BTreeMap<String, Result<Entry, String>>,
-    /// Keeps those inside; commands of the plan's own are free.
+    /// Puts a fence around those agents. Commands of the plan run without one.
     pub guard: Guard,
     pub prompts: &'a Prompts,
 }
 
-/// What a check gives when it is not allowed to end.
+/// Why a check has no result.
 #[derive(Debug)]
 pub enum NoResult {
     Stopped,
     Keeper(KeeperError),
-    /// No provider lets whoever is to review work.
+    /// No provider lets a reviewer work.
     Out {
         reason: String,
     },
@@ -80,7 +81,7 @@ pub enum NoResult {
     Cut(Box<Cut>),
 }
 
-/// A review that is to be announced before it begins.
+/// A review that has to be recorded in the journal before it begins.
 #[derive(Debug)]
 pub struct First {
     pub agent: String,
@@ -103,7 +104,7 @@ pub(crate) struct Billed {
 }
 
 impl AgentJob {
-    /// What is told about it in the journal.
+    /// Its name in the journal.
     pub(crate) fn name(&self) -> &str {
         self.job.dir().file_name().unwrap_or_default()
     }
@@ -134,7 +135,7 @@ impl AgentJob {
     }
 }
 
-/// A review that ended with the end of its client, and not with a verdict.
+/// A review whose client ended without a verdict.
 #[derive(Debug)]
 pub struct Cut {
     pub agent: String,
@@ -146,8 +147,8 @@ pub struct Cut {
 }
 
 impl Bench<'_> {
-    /// The result of one check on this tree. A job that has ended, or runs already, is not run again.
-    /// `begin` is told of the job first, and of the agent that is to review, and may refuse it.
+    /// The result of one check on this tree. A job that has ended, or runs already, is not run again. `begin` is called
+    /// first, with the job and the reviewer, and may refuse it.
     pub fn run(
         &self,
         check: &Check,
@@ -224,7 +225,7 @@ impl Bench<'_> {
         Ok(self.result(check, &job, Verdict::Broken { reason }, Span(0)))
     }
 
-    /// The job of a check that has begun on this tree, whoever began it, and has not died.
+    /// The job of a check that some process has begun on this tree and that has not died.
     fn begun(&self, check: &Check) -> Result<Option<Job>, KeeperError> {
         let mut nth = 0;
         loop {
@@ -240,8 +241,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Run the plan's set-up command where checks are about to run. What is wrong with it, if it does not succeed: as
-    /// a result, since the work may have broken it.
+    /// Run the plan's set-up command where checks are about to run. Returns a result if it fails, since the work may
+    /// have broken it.
     fn set_up(
         &self,
         command: &Argv,
@@ -339,7 +340,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Who makes a review that is meant for an agent. Chosen once: whoever comes later finds its stream.
+    /// The agent that makes a review for which the plan names `agent`. It is chosen once, so that a later engine finds
+    /// the stream of the same client.
     fn who(&self, job: &Job, agent: &str) -> Result<String, NoResult> {
         let path = job.dir().join(REVIEWER);
         if let Ok(name) = fs::read_to_string(&path) {
@@ -362,7 +364,7 @@ impl Bench<'_> {
         Ok(name)
     }
 
-    /// What it means that a reviewer may use no more.
+    /// The result of a review whose agent has no budget left.
     pub(crate) fn cut(&self, check: &Check, at: AgentJob, end: AgentEnd) -> Cut {
         let reason = format!("{} may use no more", at.agent);
         let result = self.result(check, &at.job, Verdict::Broken { reason }, Span(0));
@@ -385,12 +387,13 @@ impl Bench<'_> {
     }
 }
 
-/// What commands see beside the environment of Piton itself. Nothing of a task: what passes on a tree counts for all of them.
+/// The environment of commands, besides Piton's own. Nothing in it names a task, since a pass on a tree counts for all
+/// tasks.
 pub(crate) fn environment_of(run: &RunId) -> BTreeMap<String, String> {
     BTreeMap::from([("PITON_RUN".to_owned(), run.to_string()), ("CI".to_owned(), "true".to_owned())])
 }
 
-/// What to start for a command; nothing where no shell can do what it asks.
+/// The command line to start; `None` if no shell on this machine can run it.
 fn words_of(check: &Check) -> Option<Vec<String>> {
     let Some(line) = check.piped_line() else { return Some(check.run.words()) };
     let shell = if check.run.to_string().starts_with("bash ") { "bash" } else { with_pipefail()? };
@@ -403,13 +406,13 @@ fn was_stopped(job: &Job) -> Result<bool, KeeperError> {
     Ok(is_stopped && !job.dir().join(agent::OVER_BUDGET).exists())
 }
 
-/// Whether a job has ended, and nobody has looked whether it judged the commit.
+/// Whether a job has ended, and no engine has looked whether it judged the commit.
 fn is_unseen(job: &Job) -> Result<bool, NoWorktree> {
     Ok(job.outcome()?.is_some() && !job.dir().join(SEEN).exists())
 }
 
-/// Run one check on exactly a commit: in a worktree of Piton's own, which holds that commit before it and after. `begin` is
-/// asked before anything starts; `judge` runs the check, and asks what it is given before it does.
+/// Run one check on exactly a commit: in a worktree of Piton's own, which holds that commit before it and after.
+/// `begin` is asked before anything starts. `judge` runs the check, and first asks the function it is given.
 pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
     bench: &mut Bench<'b>,
     places: &mut Places<'_>,
@@ -424,13 +427,13 @@ pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
         if places.take(Kind::of(check), Some(&job))?.was_last(&job) || !is_unseen(&job)? {
             break;
         }
-        // Its engine was killed before it looked, and the worktree has moved on.
+        // Its engine was killed before it looked, and the worktree has been used for something else since.
         let unseen = job.dir().join(UNSEEN);
         fs::write(&unseen, b"").map_err(NoWorktree::io(&unseen))?;
         begun = bench.begun(check).map_err(NoWorktree::Keeper)?;
     }
     let lease = places.take(Kind::of(check), begun.as_ref())?;
-    // What runs there is not disturbed, and what ran there is looked at before anything else.
+    // A job that runs there is not disturbed, and what a job left there is looked at before anything else.
     if !begun.is_some_and(|job| lease.was_last(&job)) {
         lease.make_exact(commit).map_err(NoWorktree::Git)?;
         lease.copy(project, repo, commit, setup)?;
@@ -453,7 +456,7 @@ pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
         return Ok(result);
     }
     let seen = bench.home.join(&result.log).join(SEEN);
-    // One that never ran has no folder.
+    // A job that never ran has no folder.
     if seen.parent().is_some_and(Utf8Path::is_dir) {
         fs::write(&seen, b"").map_err(NoWorktree::io(&seen))?;
     }
@@ -487,7 +490,7 @@ pub(crate) fn review(
     })
 }
 
-/// The results that a task's checks have if all of them pass: to ask what that would come to.
+/// The results of a task's checks if all of them pass: to find out what would happen then.
 pub fn as_if_passed(spec: &TaskSpec) -> Vec<CheckResult> {
     let passed = |check: &Check| CheckResult {
         name: check.name.clone(),
@@ -503,8 +506,8 @@ pub fn as_if_passed(spec: &TaskSpec) -> Vec<CheckResult> {
     spec.checks.iter().map(passed).collect()
 }
 
-/// The plan's own files, in which a claim may be made, are no work; nor is what somebody makes on the way to change the
-/// state file.
+/// Whether a file is work. The plan's own files, in which a claim may be made, are not; nor are files that a person or
+/// an agent makes on the way to change the state file.
 pub(crate) fn is_work(project: &Project, run: &Run, file: &str) -> bool {
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
     let plan = Utf8Path::new(&run.plan).strip_prefix(root).ok();
@@ -527,7 +530,7 @@ pub fn unproven<'c, 'p>(
     wanted.into_iter().filter(|check| !proven(&check.digest()) && seen.insert(check.digest())).collect()
 }
 
-/// What of the environment can change a verdict: where programs are found, and how they speak.
+/// The part of the environment that can change a verdict: where programs are found, and their language.
 fn environment() -> Digest {
     let values: Vec<Option<String>> =
         ["PATH", "HOME", "LANG", "LC_ALL", "TZ"].iter().map(|name| std::env::var(name).ok()).collect();

@@ -15,7 +15,7 @@ use crate::disk;
 use crate::git::{Repo, Worktree};
 use crate::keeper::Job;
 
-/// So many files that differ are named.
+/// At most so many files that differ are named.
 const MOST_NAMED: usize = 20;
 
 /// Whether a check may have failed because something is not committed.
@@ -77,7 +77,7 @@ pub(super) fn passes_with_it(
     )))
 }
 
-/// Whether a file or folder is not there, or another one. Of folders, what they hold is looked at by name.
+/// Whether a file or folder is missing or different. Folders are compared by the names in them.
 fn differs(one: &Utf8Path, other: &Utf8Path) -> bool {
     let names = |folder: &Utf8Path| -> Option<BTreeSet<String>> {
         Some(folder.read_dir_utf8().ok()?.flatten().map(|entry| entry.file_name().to_owned()).collect())

@@ -22,7 +22,7 @@ pub struct Looked {
     /// Where its checks run.
     pub place: Place,
     pub evidence: Evidence,
-    /// What is told about it, without files that do not exist.
+    /// The report, without files that do not exist.
     pub report: Report,
     /// Those files.
     pub missing: Vec<String>,
@@ -39,7 +39,7 @@ struct Landing {
     worktree: Utf8PathBuf,
 }
 
-/// Where things stand as a task is begun.
+/// The state of the project when a task begins.
 pub fn mark(project: &Project, run: &Run, spec: &TaskSpec) -> Result<Mark, GitError> {
     let at = clock::now();
     if let Some(repo) = commits_in(project, run)? {
@@ -132,7 +132,7 @@ pub fn look(
         no_change: no_change(&report),
         ..Evidence::default()
     };
-    // What is not committed has no say.
+    // What is not committed does not count.
     Ok(Looked { place: Place::Commit { commit: tip }, evidence, report, missing, lands })
 }
 
@@ -175,7 +175,7 @@ struct Ground {
     tip: Oid,
     /// A person's checkout of it.
     checkout: Option<Utf8PathBuf>,
-    /// Piton's own worktree for all tasks, if nobody is at work in it.
+    /// Piton's own worktree for all tasks, if no task is in progress in it.
     own: Option<Utf8PathBuf>,
 }
 
@@ -221,7 +221,7 @@ fn landing(
         return Ok(None);
     };
     if !repo.is_ancestor(tip, &head)? {
-        // It began elsewhere: what it lacks of the branch would be taken away.
+        // It began at another commit: landing it would remove what it lacks of the branch.
         return Ok(None);
     }
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
@@ -254,8 +254,8 @@ fn declared(report: &Report) -> BTreeSet<&str> {
     report.files.iter().chain(&report.created).map(String::as_str).collect()
 }
 
-/// Without commits: files that differ from what they were when the task began. Of those that only the claim names,
-/// nobody knew then what was in them; when they were written tells.
+/// Without commits: files that differ from what they were when the task began. For files that only the claim names, no
+/// digest was recorded then: the time they were written decides.
 fn changed_files(project: &Project, task: &Task, spec: &TaskSpec, declared: &BTreeSet<&str>) -> Vec<String> {
     let Some(mark) = &task.progress.mark else { return Vec::new() };
     let planned = spec.files.iter().map(RepoPath::as_str);
@@ -281,7 +281,8 @@ fn digest(root: &Utf8Path, file: &RepoPath) -> Option<String> {
     Some(Digest::of_bytes(&bytes).as_str().to_owned())
 }
 
-/// What is told, without files that do not exist, and those. What is not a path of the project cannot be looked for.
+/// The report without files that do not exist, and those files. A name that is not a path of the project cannot be
+/// looked for.
 fn without_missing(
     report: &Report,
     is_there: impl Fn(&RepoPath) -> Result<bool, GitError>,

@@ -19,14 +19,14 @@ use crate::project::Project;
 pub use evidence::{Looked, look, mark, uncommitted};
 pub use place::{Judgement, Place};
 
-/// Why a task is free again that nobody had begun, and whose claim was refused. The refusal says the rest.
+/// Why a task is pending again that was never begun, and whose claim was refused. The refusal says the rest.
 pub const ONLY_CLAIMED: &str = "it was only reported done, and the report was rejected";
 
-/// So many files that a task made or changed are told.
+/// At most so many files that a task made or changed are reported.
 const FILES: usize = 200;
 
-/// For a report that names no file: what git says was made since the last task was completed. Only where tasks come one
-/// after the other does that tell who made it.
+/// For a report that names no file: what git says was made since the last task was completed. Only if tasks run one
+/// after the other, this tells which task made it.
 pub fn seen(
     project: &Project,
     state: &State,
@@ -58,7 +58,8 @@ pub fn seen(
     (!told).then(|| Command::Note { by: BY_GIT.to_owned(), note })
 }
 
-/// What a gate would see with this claim in it, and which trees that gates have passed on are the same to them.
+/// Add to the evidence the tree that a gate would see with this claim in it, and the trees gates have passed on that
+/// are the same to them.
 pub fn see_whole<'t>(
     project: &Project,
     run: &Run,

@@ -21,7 +21,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Run the checks there, now. `tell` hears of each.
+    /// Run the checks there, now. `tell` is called before each check.
     pub fn judge(
         &self,
         project: &Project,

@@ -1,4 +1,4 @@
-//! What an engine appends to the journal, and what it hears from it.
+//! What an engine appends to the journal, and what it reads from it.
 
 use piton_core::run::{Command, Event, Recorded, Refusal, State};
 
@@ -6,7 +6,7 @@ use super::{EngineError, Loop, briefing};
 use crate::clock;
 
 impl Loop<'_> {
-    /// Decide on commands and append what they come to, with whatever others appended before.
+    /// Decide on commands and append the events, after folding what other processes appended before.
     pub(super) fn commit(
         &mut self,
         commands: &[Command],
@@ -32,8 +32,8 @@ impl Loop<'_> {
         Ok(done.outcomes)
     }
 
-    /// An engine that has lost its run leaves it as it is. Its lock keeps others away; whoever comes although it is held has
-    /// removed it.
+    /// An engine that has lost its run leaves it as it is. Its lock keeps other engines away. Another engine can own
+    /// the run only if a person removed the lock file.
     pub(super) fn owns_the_run(&self) -> Result<(), EngineError> {
         match self.state.run().and_then(|run| run.engine.as_ref()) {
             Some(engine) if *engine == self.name => Ok(()),
@@ -49,7 +49,7 @@ impl Loop<'_> {
     }
 
     fn notice(&mut self, recorded: &Recorded) {
-        // What only waits is looked at again and again: that is no progress.
+        // A landing that waits is reported again and again: that is not progress.
         if !matches!(recorded.event, Event::LandingWaits { .. }) {
             self.idle_since = None;
         }

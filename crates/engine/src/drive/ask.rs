@@ -1,4 +1,4 @@
-//! The harmless question to a provider whose servers failed an agent: it tells whether they answer again.
+//! The harmless question to a provider whose servers failed an agent: it shows whether they answer again.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::agent;
 use crate::checks::AgentJob;
 use crate::keeper::Job;
 
-/// Everything it takes: this worker sees neither journal nor state, like all others.
+/// Everything the worker needs: like all workers it sees neither the journal nor the state.
 #[derive(Clone)]
 pub(super) struct Question {
     pub site: Arc<Site>,
@@ -22,7 +22,7 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// The same question is found again by the next engine.
+    /// The folder is the same for the next engine, so that it finds the question.
     fn folder(&self) -> Utf8PathBuf {
         let name = Digest::of(&self.provider);
         let (at, nth) = (self.overload.ask_at.0, self.overload.asked);

@@ -1,4 +1,5 @@
-//! What an agent is told, gathered from the journal: the same by the engine and by whoever asks what it would say.
+//! What goes into an agent's prompt, gathered from the journal. The engine and the commands that show a prompt use the
+//! same code.
 
 use camino::Utf8Path;
 use piton_core::chronicle::{self, Chronicle};
@@ -18,11 +19,11 @@ use crate::keeper::Job;
 use crate::project::Project;
 use crate::sandbox::{self, Guard};
 
-/// Room for what the whole run has come to.
+/// Bytes for the state of the whole run.
 const OF_RUN: usize = 24 * 1024;
-/// Room for what the tasks before it made.
+/// Bytes for what the tasks that it depends on made.
 const OF_NEEDS: usize = 12 * 1024;
-/// So many of these tasks are looked at, and so many events of each: the last say what it came to.
+/// At most so many of these tasks are read, and so many events of each: the last events tell the result.
 const NEEDS: usize = 32;
 const EVENTS: usize = 200;
 
@@ -33,7 +34,7 @@ pub(super) struct Briefing {
     pub failure: Option<Failure>,
     /// The tries in which an agent worked.
     pub tries: Vec<Try>,
-    /// Attempts that were spent before any agent worked: no agent counts them.
+    /// Attempts that were spent before any agent worked. They are not counted in what agents read.
     pub looks: u32,
     /// What was completed under its id before.
     pub before: Option<Before>,
@@ -42,9 +43,9 @@ pub(super) struct Briefing {
     pub guardrails: Vec<Advice>,
     /// What people answered.
     pub answers: Vec<Answer>,
-    /// What the tasks that it rests on made.
+    /// What the tasks that it depends on made.
     pub made: String,
-    /// What the run has come to, for an agent that is to look further than its task.
+    /// The state of the run, for an agent that should look further than its task.
     pub orientation: String,
 }
 
@@ -55,7 +56,7 @@ pub(super) struct Here {
     writable: String,
     /// How it calls Piton in a shell.
     piton: String,
-    /// The commit that its work begins at, shortened; empty where nobody knows it.
+    /// The commit that its work begins at, shortened; empty if it is unknown.
     base: String,
     has_git: bool,
     has_tools: bool,
@@ -137,7 +138,7 @@ impl Briefing {
             landing_checks: if run.settings.no_commits { &[] } else { &run.settings.landing_checks },
             made: &self.made,
             guardrails: &self.guardrails,
-            // Whoever confirms has to know them, too: they are part of what is asked.
+            // The agent that confirms needs them, too: they are part of what the task asks for.
             answers: &self.answers,
             ..Brief::default()
         };
@@ -157,7 +158,7 @@ impl Briefing {
         prompt::prompt(prompts, spec, brief)
     }
 
-    /// The prompt of an iteration, with the rest that its agent has to know.
+    /// The prompt of an iteration, with everything else that its agent has to know.
     pub(super) fn with_rest(&self, text: String, task: &Task, pass: u32, here: &Here) -> String {
         let before = self.before.as_ref().filter(|_| pass == 0).map(Before::with_title);
         let before = before.map(|text| ("What was here before", text));
@@ -165,7 +166,7 @@ impl Briefing {
         let parts = before.into_iter().chain(writable).filter(|(_, text)| !text.is_empty());
         let with = |text: String, (title, more)| format!("{}\n\n## {title}\n{more}\n", text.trim_end());
         let mut text = parts.fold(text, with);
-        // What an iteration left to do is in its log, and no failure.
+        // What an iteration left to do is in its log, and is not a failure.
         let is_told = |failure: &&Failure| pass == 0 && Ending::of(&failure.reason) != Ending::Other;
         if let Some(failure) = self.failure.as_ref().filter(is_told) {
             text += &prompt::order_section(&task.id, failure, &self.tries);
@@ -182,7 +183,7 @@ pub enum NoPrompt {
     Broken(#[from] Broken),
 }
 
-/// What an agent would be told that began to work on the task now; `None` if there is no such task.
+/// The prompt of an agent that would begin the task now; `None` if there is no such task.
 pub fn next_prompt(
     project: &Project,
     journal: &Journal,
@@ -209,7 +210,7 @@ pub fn next_prompt(
     }))
 }
 
-/// The commit that the work of a try would begin at that was begun now.
+/// The commit that an attempt would begin at now.
 fn next_base(project: &Project, run: &Run, task: &Task) -> Option<Oid> {
     let progress = &task.progress;
     if progress.ready {
@@ -254,7 +255,7 @@ fn before(journal: &Journal, run: &RunId, task: &Task) -> Result<Option<Before>,
     let landed = match &was {
         Some(Proof::Landed { commit, .. }) => format!("landed as {}", commit.short()),
         Some(_) => "was completed".to_owned(),
-        // What nobody landed is in a rescue ref, and not in the way.
+        // Work that never landed is in a rescue ref, and not in the way.
         None => return Ok(None),
     };
     Ok(Some(match reason {
@@ -269,7 +270,7 @@ fn before(journal: &Journal, run: &RunId, task: &Task) -> Result<Option<Before>,
             );
             Before { text, title }
         }
-        // Only work that never landed is judged again so.
+        // Only work that never landed is judged again in this way.
         Reopening::Rejudged => return Ok(None),
         Reopening::Checks => Before {
             text: format!("This task {landed}. Its checks have changed since."),
@@ -281,7 +282,7 @@ fn before(journal: &Journal, run: &RunId, task: &Task) -> Result<Option<Before>,
     }))
 }
 
-/// Why the last try failed, and what it is told about that.
+/// Why the last try failed, and what the next agent reads about that.
 pub(super) fn failure(
     journal: &Journal,
     run: &RunId,
@@ -308,7 +309,7 @@ fn history(journal: &Journal, home: &Utf8Path, run: &RunId, task: &Task) -> Resu
     let (history, conflict) = tries(&journal.last_events(run, Some(&task.id), EVENTS)?);
     let Some((mut failure, mut pointers)) = failure(journal, run, task)? else { return Ok(history) };
     if Ending::of(&failure.reason) == Ending::Markers {
-        // It is the conflict before it that is still to be resolved.
+        // The conflict before it still has to be resolved.
         pointers = conflict;
     }
     let log = |CheckLog { check, log }: &CheckLog| {
@@ -340,15 +341,16 @@ struct History {
 fn tries(events: &[Recorded]) -> (History, Pointers) {
     let (mut history, mut conflict) = (History::default(), Pointers::default());
     let (mut attempt, mut worked, mut commit) = (1, false, None);
-    // Since an attempt was last spent: what an agent left may be judged in a later try.
-    let mut anybody = false;
+    // Whether an agent or a person worked since an attempt was last spent: what an agent left may be judged in a later
+    // try.
+    let mut was_worked_on = false;
     for recorded in events {
         match &recorded.event {
             Event::AttemptStarted { attempt: number, holder, .. } => {
                 (attempt, worked, commit) = (number.saturating_sub(history.looks).max(1), false, None);
-                anybody |= *holder != Holder::Engine;
+                was_worked_on |= *holder != Holder::Engine;
             }
-            Event::AgentEnded { .. } => (worked, anybody) = (true, true),
+            Event::AgentEnded { .. } => (worked, was_worked_on) = (true, true),
             Event::WorkCaptured { work, .. } => commit = work.commit.clone(),
             Event::Failed { class: Class::Stopped, .. } => {}
             Event::Failed { reason, pointers, class, .. } => {
@@ -360,14 +362,14 @@ fn tries(events: &[Recorded]) -> (History, Pointers) {
                     history.tries.push(Try { attempt, end: reason.clone(), commit });
                 }
                 if *class == Class::Code {
-                    history.looks += u32::from(!anybody);
-                    anybody = false;
+                    history.looks += u32::from(!was_worked_on);
+                    was_worked_on = false;
                 }
             }
             Event::Reopened { reason: Reopening::Rejudged, .. } => {}
             // They are counted from the start again.
             Event::Reset { .. } | Event::Reopened { reason: Reopening::Content { .. }, .. } => {
-                (history, anybody) = (History::default(), false);
+                (history, was_worked_on) = (History::default(), false);
             }
             Event::Reopened { .. } | Event::LandingLost { .. } => history.tries.clear(),
             _ => {}
@@ -376,7 +378,7 @@ fn tries(events: &[Recorded]) -> (History, Pointers) {
     (history, conflict)
 }
 
-/// What was said about the task and is not part of its failure anyway.
+/// Notes about the task that are not part of its failure anyway.
 fn advice(
     journal: &Journal,
     run: &RunId,
@@ -394,7 +396,7 @@ fn advice(
         let Some((by, text)) = recorded.as_ref().and_then(|recorded| recorded.event.advice()) else {
             continue;
         };
-        // What was written about an earlier failure is mended, or was of no use.
+        // Advice on an earlier failure is outdated: that failure is fixed, or the advice did not help.
         if prompt::is_feedback_writer(by) && *seq < failed {
             continue;
         }
@@ -405,7 +407,7 @@ fn advice(
     Ok(advice)
 }
 
-/// What everybody has to heed.
+/// The guardrails of the run, which every agent has to follow.
 pub(super) fn guardrails(journal: &Journal, run: &RunId) -> Result<Vec<Advice>, JournalError> {
     let mut guardrails = Vec::new();
     journal.events_of_no_task(run)?.iter().for_each(|recorded| heed(&mut guardrails, recorded));
@@ -419,21 +421,21 @@ pub(super) fn heed(guardrails: &mut Vec<Advice>, recorded: &Recorded) {
             guardrails.push(Advice { by: by.clone(), text: text.clone() });
         }
         Event::Noted { note: Note::GuardrailRemoved { text }, .. } => {
-            // Lists show so much of it, and it is named by what they show.
+            // Lists show only this much of the text, and a person names a guardrail by what they show.
             guardrails.retain(|known| chronicle::cut(&known.text, chronicle::TEXT) != *text);
         }
         _ => {}
     }
 }
 
-/// What the tasks came to that this one rests on: only these, so that a step costs the same in a plan of any size.
+/// The results of the tasks that this one depends on: only these, so that a step costs the same in a plan of any size.
 fn made(journal: &Journal, run: &Run, spec: &TaskSpec) -> Result<String, JournalError> {
     let (mut needs, mut events) = (Vec::new(), Vec::new());
     for id in spec.depends_on.iter().take(NEEDS) {
         let Some(need) = journal.spec(&run.id, id)? else { continue };
         let last = journal.last_events(&run.id, Some(id), EVENTS)?;
         if last.len() == EVENTS {
-            // The plan's own event is what a story begins with, and may be long ago.
+            // A story begins with the event that added the task, which may be long ago.
             events.extend(journal.events(&run.id, 0, Some(id), 1)?);
         }
         events.extend(last);
@@ -449,7 +451,7 @@ fn made(journal: &Journal, run: &Run, spec: &TaskSpec) -> Result<String, Journal
     Ok(told.to_string().trim().to_owned())
 }
 
-/// What the run has come to, in as much room as a prompt has for it.
+/// The state of the run, cut to the room that a prompt has for it.
 fn orientation(journal: &Journal, run: &Run) -> Result<String, JournalError> {
     let chronicle = journal.chronicle(&run.id)?;
     let mut told = Orientation::new(run, &journal.specs(&run.id)?, &chronicle, None);

@@ -1,5 +1,5 @@
-//! Budgets, held from outside while agents work: their streams are looked at as they grow, and whoever reaches a bound is
-//! stopped. Without a budget nothing is looked at.
+//! Budgets, enforced from outside while agents work. The engine reads their streams as they grow, and stops an agent
+//! that reaches a bound. Without a budget it reads nothing.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -19,14 +19,15 @@ use crate::checks::{AgentJob, Billed};
 use crate::keeper::{Ended, Job};
 use crate::{agent, disk};
 
-/// How often agents are looked at: what one uses in between is less than the smallest bound anybody sets.
+/// How often the engine looks at agents. What one uses in between is less than any sensible bound.
 const LOOK: Duration = Duration::from_millis(500);
-/// So much is read of one stream at a look; the rest at the next.
+/// At most so much of a stream is read at one look; the rest at the next.
 const READ: usize = 1024 * 1024;
-/// What is booked at the end must not be less than what an agent was stopped for, whoever's clock is asked.
+/// Subtracted from the time an agent has worked. The time recorded at its end must not be less than the bound it was
+/// stopped at, and the engine and the keeper read the clock at different moments.
 const DOUBT: Span = Span(250);
 
-/// One for each agent at work, and for those before it whose use is not booked yet, by the folders of their jobs.
+/// A gauge for each agent at work, and for earlier agents whose use is not recorded yet, by the folders of their jobs.
 #[derive(Default)]
 pub(super) struct Gauges {
     looked: Option<Instant>,
@@ -37,7 +38,7 @@ struct Gauge {
     job: Job,
     started: Option<Timestamp>,
     ended: Option<Timestamp>,
-    /// Of a client that tells what it uses.
+    /// For a client that reports what it uses.
     meter: Option<Meter>,
     before: ByModel,
     read_to: u64,
@@ -47,7 +48,7 @@ struct Gauge {
 struct Seen<'a> {
     running: &'a Running,
     task: &'a Task,
-    /// Of whoever is at work.
+    /// The job of the agent that is at work.
     at: AgentJob,
     own: Live,
     /// Of all agents of the action.
@@ -123,7 +124,7 @@ fn is_booked(task: &Task, at: &AgentJob) -> bool {
     task.progress.booked.iter().any(|job| job == at.name())
 }
 
-/// Why a job is stopped stands in its folder before it is: an engine that comes later knows it too.
+/// Write why a job is stopped into its folder before it is stopped, so that a later engine knows it, too.
 fn note(job: &Job, bound: &Bound) -> std::io::Result<()> {
     let (whose, words) = match bound {
         Bound::Attempt(words) => ("attempt", words),
@@ -149,7 +150,7 @@ pub(super) fn over(job: &Job) -> Option<Bound> {
 /// What it means that an agent was stopped at a bound.
 pub(super) fn end_at(bound: Bound, said: &str) -> AgentEnd {
     match bound {
-        // Like any other limit of a try: the next one is told, and may do it with less.
+        // Like any other limit of an attempt: the next agent reads it, and may need less.
         Bound::Attempt(words) => {
             let reason = format!("it was stopped at the budget of one attempt: {words}");
             let tail = verdict::excerpt(said, 4000);
@@ -163,8 +164,8 @@ pub(super) fn end_at(bound: Bound, said: &str) -> AgentEnd {
     }
 }
 
-/// The same of one that was to judge, or may not begin to. Nobody has failed: the work is there, to be judged when there is
-/// more.
+/// The same for a reviewer, or for one that may not begin. The task has not failed: its work is there, to be judged
+/// once the budget is larger.
 pub(super) fn end_of_review(bound: Bound, agent: &str) -> AgentEnd {
     match bound {
         Bound::Attempt(words) => {
@@ -184,7 +185,7 @@ pub(super) fn words(bound: &Bound) -> String {
     }
 }
 
-/// A client that can be told what it may cost is told the least of what is left.
+/// A client that accepts a cost limit gets the smallest amount that any bound leaves.
 pub(super) fn held(client: &Agent, order: &Order) -> Agent {
     let mut client = client.clone();
     let budget = &order.run.session.budget;
@@ -209,7 +210,7 @@ pub(super) fn all_held(order: &Order) -> Cow<'_, BTreeMap<String, Agent>> {
     Cow::Owned(agents.iter().map(|(name, client)| (name.clone(), held(client, order))).collect())
 }
 
-/// The bound that a client reached which ended by itself.
+/// The bound reached by a client that ended by itself.
 pub(super) fn reached(order: &Order, used: &ByModel) -> Option<Bound> {
     let live = Live { usage: Usage::sum(used), worked: Span::default() };
     bound_reached(&order.run, &order.task, live, live, live)
@@ -235,7 +236,7 @@ pub(super) fn stopped_at(order: &Order) -> Option<Bound> {
     bound_reached(&order.run, &order.task, own, used, used).filter(|_| heard.is_used_up())
 }
 
-/// Notes of what the agents have used that judged or advised. Workers tell it with their end.
+/// Notes of what the reviewers and helpers of an action have used. Workers report it with their end.
 pub(super) fn bills(order: &Order) -> Vec<Command> {
     if !matches!(order.action, Action::Check { .. } | Action::Prove { .. }) {
         return Vec::new();
@@ -245,7 +246,7 @@ pub(super) fn bills(order: &Order) -> Vec<Command> {
     begun.iter().filter_map(|at| at.spent(agents, &order.task.id, order.fence(), at.name())).collect()
 }
 
-/// The note of what a worker has used whose try failed before anybody asked.
+/// The note of what a worker has used, if its attempt failed before the engine asked for that.
 pub(super) fn bill_of_trouble(order: &Order) -> Option<Command> {
     let at = order.running.agents().pop()?;
     agent::Session::at(&at.job)?;
@@ -260,7 +261,7 @@ pub(super) fn forgotten(order: &Order, fence: u64, job: Job) -> Option<Command> 
     at.spent(&order.run.settings.agents, &order.task.id, fence, at.name())
 }
 
-/// What the agents of an action have used that is not booked yet.
+/// What the agents of an action have used that is not recorded yet.
 fn unbooked(order: &Order) -> Live {
     let begun = order.running.agents().into_iter().filter(|at| !is_booked(&order.task, at));
     let bill = |at: AgentJob| at.bill(&order.run.settings.agents);

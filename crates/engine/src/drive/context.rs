@@ -1,7 +1,8 @@
 //! The project's own description: what the run has made becomes a commit on the target.
 //!
-//! The commit is made in the object database and pinned before the target moves. The pin is the intent: whoever
-//! comes after a crash finds it and looks what became of it. It goes when the journal knows.
+//! The commit is made in the object database and pinned before the target moves. The pin is the intent: after a crash,
+//! the next engine finds it and looks whether the commit landed. The pin is removed once the journal has recorded the
+//! result.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use super::perform;
 use crate::git::{GitError, LandedState, LandingLease, Moved, RefChange, Repo};
 use crate::{clock, crash};
 
-/// Everything it takes: this worker sees neither journal nor state, like all others.
+/// Everything the worker needs: like all workers it sees neither the journal nor the state.
 #[derive(Clone)]
 pub(super) struct Errand {
     pub site: Arc<Site>,
@@ -35,7 +36,7 @@ enum Try {
     Settled(ContextUpdate),
     /// Nothing was changed: a person has to do something first.
     Waits(String),
-    /// Somebody moved the target.
+    /// The target moved meanwhile.
     Again,
 }
 
@@ -87,7 +88,7 @@ fn attempt(errand: &Errand) -> Result<Try, Trouble> {
     let pinned = repo.pin_at(&pin_name(&errand.run.id))?;
     let folded = match errand.fold(&text, &tip) {
         Ok(folded) => folded,
-        // It may be the work of an engine that died before it could say so.
+        // It may be the work of an engine that died before it recorded that.
         Err(unchanged) if unchanged.is_complete && pinned.is_some() => {
             return errand.take_up(repo, target, pinned, Err(unchanged));
         }
@@ -148,7 +149,7 @@ impl Errand {
                         return Ok(Try::Settled(self.update_of(repo, &old, &candidate)?));
                     }
                 }
-                // What was built on is not the tip any more.
+                // The commit it was built on is no longer the tip.
                 LandedState::MovedForward { .. } | LandedState::Elsewhere { .. } => {}
             }
         }
@@ -185,7 +186,7 @@ impl Errand {
         })
     }
 
-    /// What a commit of ours entered, told from what was there before it.
+    /// What a commit of ours added, compared with what was there before.
     fn update_of(&self, repo: &Repo, old: &Oid, candidate: &Oid) -> Result<ContextUpdate, Trouble> {
         let file = self.description.file;
         let before = repo.file_at(old, file)?.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -213,7 +214,7 @@ fn entered(folded: &Folded) -> ContextUpdate {
     }
 }
 
-/// Keeps the commit until the journal speaks of it.
+/// Keeps the commit until the journal has recorded it.
 pub(super) fn pin_name(run: &RunId) -> String {
     format!("{run}/context")
 }

@@ -1,5 +1,5 @@
-//! State files that agents were taught to edit: each gets copies in its worktree, and what it writes there is its
-//! report. The files themselves are not theirs.
+//! State files that agents were taught to edit. Each agent gets copies in its worktree, and what it writes there is its
+//! report. The files themselves belong to Piton.
 
 use std::fs;
 
@@ -13,8 +13,8 @@ use crate::agent::{Message, Said};
 use crate::keeper::Job;
 use crate::{disk, files};
 
-/// The files of which there are copies, with their places in the project. In place there are none: there an agent writes
-/// into the log itself, where its system has one.
+/// The files that are copied, with their places in the project. An agent that works in place gets no copies: it writes
+/// into the log itself, if its system has one.
 fn places(order: &Order) -> Result<Vec<(&'static str, Utf8PathBuf)>, Trouble> {
     let files = order.run.settings.system().files();
     if let Some(log) = files.log_in_place.filter(|_| order.run.settings.no_commits) {
@@ -46,7 +46,7 @@ fn source(order: &Order, name: &str) -> Utf8PathBuf {
 pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
     let places = places(order)?;
     if !places.is_empty() {
-        // What the tasks before it told is what the agent goes by.
+        // The agent relies on what earlier tasks reported.
         (order.site.settle_files)();
     }
     for (name, place) in places {
@@ -67,7 +67,7 @@ pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
     show(order)
 }
 
-/// What the agent is to read where its worktree lacks it, since nobody has committed it.
+/// Copy files that the agent should read into its worktree, if they are not there because they are not committed.
 fn show(order: &Order) -> Result<(), Trouble> {
     let Some(inside) = inside(order)? else { return Ok(()) };
     for name in order.run.settings.system().files().shown_along {
@@ -85,7 +85,8 @@ fn kept_at(job: &Job, name: &str) -> Utf8PathBuf {
     job.dir().join(Utf8Path::new(name).file_name().unwrap_or(name))
 }
 
-/// What the agent wrote about its own task. In place it wrote for everybody, who hear it now: before its end is known.
+/// What the agent wrote about its own task. An agent that works in place wrote into the real state files: they are
+/// reconciled now, before the engine records its end.
 pub(super) fn reports(order: &Order, job: &Job) -> Vec<AgentReport> {
     let places = places(order).unwrap_or_default();
     if order.run.settings.no_commits && !places.is_empty() {
@@ -108,12 +109,13 @@ pub(super) fn report(all: &[AgentReport]) -> Option<Message> {
     });
     (!all.is_empty()).then(|| Message {
         said: said.unwrap_or(Said::Done),
-        // The same is told twice, in fields and in words: where both say it, the fields do.
+        // An agent may report the same in fields and in words. The fields take precedence.
         report: all.iter().fold(Report::default(), |sum, told| sum.or(&told.report)),
     })
 }
 
-/// What of it is for everybody, unless they have heard it: entries for the journal, and lessons.
+/// What of it concerns all tasks: entries for the journal, and lessons. In place, reconciling the state files has
+/// recorded them already.
 pub(super) fn notes(order: &Order, all: &[AgentReport]) -> Vec<Command> {
     if order.run.settings.no_commits {
         return Vec::new();

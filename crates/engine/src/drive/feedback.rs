@@ -1,5 +1,5 @@
-//! The feedback writer: an agent that reads what failed checks printed and what was changed, and writes for the next try
-//! what to do about it. It helps or it does not: nothing waits for it but the failure it is about.
+//! The feedback writer: an agent that reads what failed checks printed and what was changed, and writes advice for the
+//! next try. It is optional: only the failure it is about waits for it.
 
 use std::fs;
 
@@ -14,9 +14,9 @@ use crate::check_worktrees::Kind;
 use crate::keeper::Ended;
 use crate::{agent, checks, clock, crash, sandbox, secrets};
 
-/// Longer than this nobody thinks about one failure while a task waits for it.
+/// No agent gets longer than this to think about one failure while a task waits for it.
 const LONGEST: Span = Span::minutes(15);
-/// More words than this are no advice; a prompt has no room for them either.
+/// Longer advice is not useful, and a prompt has no room for it.
 const MOST_WORDS: usize = 8 * 1024;
 
 /// What the writer has to say about these results. Nothing, if none is asked for.
@@ -56,7 +56,7 @@ pub(super) fn written(order: &Order, commit: &Oid, results: &[CheckResult]) -> R
     Ok([note].into_iter().chain(told).collect())
 }
 
-/// Whether an agent will mend it, and will be told of it.
+/// Whether an agent will fix it, and will read the advice.
 fn is_of_use(order: &Order, results: &[CheckResult]) -> bool {
     let task = &order.task;
     let last = task.spent + 1 + task.progress.reworked >= task.budget;
@@ -74,7 +74,7 @@ fn ask(
 ) -> Result<(agent::Heard, Ended), Trouble> {
     let tree = order.tree()?;
     let job = order.job(&format!("feedback.{}", tree.short()));
-    // It is not worth a stand-in, nor a look whether a limit is over.
+    // Advice is not worth a stand-in, or a test whether a limit is over.
     if !job.is_begun()? && !run::is_free(&order.run, name, clock::now()) {
         return Err(Trouble::Out(format!("the provider of `{name}` does not accept agents now")));
     }
@@ -90,7 +90,7 @@ fn ask(
         return Err(Trouble::Transient(budget::words(&bound)));
     }
     let client = &budget::held(client, order);
-    // Where reviewers look at work: whatever it does there has no effect on any command.
+    // It runs where reviewers work: whatever it does there has no effect on any command.
     let dir = order.worktree_dir()?;
     let mut lease = order.pool(&dir)?.take(Kind::Review, commit, job.is_begun()?.then_some(&job))?;
     if !lease.was_last(&job) {
@@ -114,7 +114,7 @@ fn ask(
     Ok((agent::hear(client, &job, None, &outcome, MOST_WORDS)?, outcome.ended))
 }
 
-/// What is handed on, or why nothing is.
+/// The advice that is passed on, or why there is none.
 fn words(heard: &agent::Heard, ended: &Ended) -> Result<String, String> {
     match (heard.no_verdict(), ended) {
         (Some(Verdict::Broken { reason } | Verdict::Impossible { reason }), _) => return Err(reason),

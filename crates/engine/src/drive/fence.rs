@@ -1,5 +1,5 @@
-//! What surrounds an agent's try: what it may touch, what was touched although it is not the agent's, and what of its
-//! work somebody should look at.
+//! What surrounds an agent's attempt: what it may change, what was changed although it is not the agent's, and what of
+//! its work a person should look at.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,9 +19,9 @@ use crate::{agent, disk, sandbox, secrets};
 
 /// What was there before the try, in the folder of its job.
 pub(super) const BEFORE: &str = "before.json";
-/// So many things that were seen are told.
+/// At most so many findings of one kind are reported.
 const MOST: usize = 20;
-/// A larger outbox is nobody's report, and is not kept.
+/// A larger outbox is not a report, and is deleted.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
 /// What an agent should leave as it is.
@@ -52,8 +52,8 @@ pub(super) fn put_up(
     guard.enclose(agent, spec, job, &place)?;
     if let Some(seen) = look(order, worktree, !guard.keeps_from_checkout())? {
         let text = serde_json::to_vec(&seen).map_err(|error| Trouble::Defect(error.to_string()))?;
-        // Neither whole at once nor synced: no agent begins before it is written, a torn one counts for none, and with
-        // the power goes the agent, and what it did is made anew.
+        // The write is neither atomic nor synced. No agent begins before it is written, and a torn file counts as
+        // absent. After a power cut the agent is gone as well, and its attempt is repeated.
         disk::fill(&job.dir().join(BEFORE), &text)?;
     }
     Ok(())
@@ -63,7 +63,7 @@ fn remembered(job: &Job) -> Option<Seen> {
     serde_json::from_slice(&fs::read(job.dir().join(BEFORE)).ok()?).ok()
 }
 
-/// `worktree`: the agent's, which has none in place.
+/// `worktree`: the agent's; `None` if it works in place.
 fn look(order: &Order, worktree: Option<&Worktree>, with_checkout: bool) -> Result<Option<Seen>, Trouble> {
     let Some(repo) = &order.site.repo else { return Ok(None) };
     let refs = match repo.refs_in_files() {
@@ -86,7 +86,7 @@ fn look(order: &Order, worktree: Option<&Worktree>, with_checkout: bool) -> Resu
     }))
 }
 
-/// Compare with before. What is Piton's own is put back; anything else may be somebody's own work and is only told.
+/// Compare with before. What is Piton's own is put back. Anything else may be a person's work, and is only reported.
 pub(super) fn take_down(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<Command>, Trouble> {
     sandbox::clear(job);
     scrub(job)?;
@@ -99,7 +99,7 @@ pub(super) fn take_down(order: &Order, job: &Job, outcome: &Outcome) -> Result<V
     Ok(said.into_iter().map(note).collect())
 }
 
-/// What of the agent was not held as it should have been.
+/// Limits that were not enforced on the agent as they should have been.
 fn uncontained(attempt: u32, outcome: &Outcome) -> Vec<String> {
     let without = |reason: &String| {
         format!("Attempt {attempt} ran without its sandbox, which could not be set up: {reason}")
@@ -116,7 +116,7 @@ fn uncontained(attempt: u32, outcome: &Outcome) -> Vec<String> {
 
 fn seen(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<String>, Trouble> {
     let Some(before) = remembered(job) else { return Ok(Vec::new()) };
-    // Before anything else is asked of git in there.
+    // This comes before any other git command in there.
     let mut put_back = Vec::new();
     let worktree = (!order.run.settings.no_commits).then(|| order.worktree()).transpose()?;
     if let Some(worktree) = &worktree
@@ -135,7 +135,7 @@ fn seen(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<String>, Trou
     let settings = names.into_iter().filter(|name| before.settings.get(*name) != now.settings.get(*name));
     told.extend(settings.map(|name| format!("git's {name} was changed")));
     if let (Some(before), Some(now)) = (&before.main_checkout, &now.main_checkout) {
-        // Piton itself writes on in state files that are there.
+        // Piton itself keeps writing to existing state files.
         let is_ours =
             |name: &str| order.site.owned.iter().any(|own| Utf8Path::new(name).starts_with(own.as_str()));
         let mut fates = order.repo()?.fates(before, now)?;
@@ -148,7 +148,7 @@ fn seen(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<String>, Trou
         }));
     }
     if worktree.is_some() && (before.main_checkout.is_some() || !metadata::is_held_back(job, outcome)?) {
-        // Looked at first: to put a mode back is a change as well.
+        // This comes first: to put a mode back is a change as well.
         told.extend(metadata::touched(order, outcome)?);
         put_back.extend(metadata::put_back(&before.modes));
     }
@@ -172,8 +172,8 @@ fn seen(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<String>, Trou
     Ok(said.chain(lost).collect())
 }
 
-/// Without what a landing wrote into the main checkout: the files come before the ref, so somebody who looks in between
-/// finds them changed.
+/// Leave out what a landing wrote into the main checkout. A landing writes the files before the ref, so a look in
+/// between finds them changed.
 fn not_landing(
     order: &Order,
     fates: Vec<(String, Fate)>,
@@ -198,13 +198,13 @@ fn not_landing(
     Ok(left)
 }
 
-/// What was remembered is not needed any more.
+/// Remove what `put_up` remembered: it is no longer needed.
 pub(super) fn forget(order: &Order, pass: u32) {
-    // A file too much does no harm.
+    // If the file stays, it does no harm.
     let _ = fs::remove_file(order.agent_job(pass).dir().join(BEFORE));
 }
 
-/// Other tasks land, and people commit, while an agent works: a target that went forward is no news.
+/// Other tasks land, and people commit, while an agent works: a target that moved forward is not reported.
 fn refs(
     order: &Order,
     before: &Seen,
@@ -245,7 +245,7 @@ fn refs(
     Ok(())
 }
 
-/// The refs that nobody but this task's worker changes, and it rests while its agent is at work.
+/// The refs that only this task's worker changes. It does not change them while its agent is at work.
 struct Own {
     prefix: String,
     suffix: String,
@@ -269,7 +269,7 @@ impl Own {
         rescued || pinned || self.branches.contains(name)
     }
 
-    /// Of other tasks: they may be at them right now.
+    /// A ref of another task, which may be changing it right now.
     fn is_pitons(name: &str) -> bool {
         name.starts_with("refs/piton/") || name.starts_with("refs/heads/worktree-")
     }
@@ -283,7 +283,7 @@ fn shortened(list: &[String]) -> String {
     list.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join("; ") + &more
 }
 
-/// What the agent wrote by hand where only a command should write may hold anything.
+/// Clean the outbox: an agent may have written anything into it by hand, although only a command should write there.
 fn scrub(job: &Job) -> Result<(), Trouble> {
     let outbox = job.dir().join(agent::OUTBOX_FILE);
     let Ok(data) = fs::symlink_metadata(&outbox) else { return Ok(()) };
@@ -298,7 +298,7 @@ fn scrub(job: &Job) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// The verdict on changes of what judges work: none if there are no such changes.
+/// The verdict on changes to protected files and to scripts of checks: `None` if there are no such changes.
 pub(super) fn protected(order: &Order, tree: &Oid) -> Result<Option<CheckResult>, Trouble> {
     let (repo, fences) = (order.repo()?, &order.run.settings.fences);
     let Some(base) = &order.task.progress.base else { return Ok(None) };
@@ -309,7 +309,7 @@ pub(super) fn protected(order: &Order, tree: &Oid) -> Result<Option<CheckResult>
     scripts.retain(|file| !touched.contains(file));
     let mut replaced = Vec::new();
     for file in scripts {
-        // A new one is work, not what the work was to be judged by.
+        // A new script is part of the work; the task was not to be judged by it.
         if repo.has(base, &file)? {
             replaced.push(file);
         }

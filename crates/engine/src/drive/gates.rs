@@ -1,4 +1,4 @@
-//! Gates at the end of a run: those that have not passed on what the target holds now look again.
+//! Gates at the end of a run: those that have not passed on the target's current content are checked again.
 
 use piton_core::plan::Oid;
 use piton_core::run::{Command, StopReason};
@@ -7,7 +7,8 @@ use super::{EngineError, Loop};
 use crate::gates::{Stale, Whole};
 
 impl Loop<'_> {
-    /// The trees that gates may have passed on, for whoever ends the run. `None`: a gate has to look again first.
+    /// The trees that gates may have passed on, for the event that ends the run. `None`: a gate has to be checked again
+    /// first.
     pub(super) fn gates_hold(&mut self, reason: &StopReason) -> Result<Option<Vec<Oid>>, EngineError> {
         let (Some(run), Some(repo)) = (self.state.run(), &self.site.repo) else {
             return Ok(Some(Vec::new()));

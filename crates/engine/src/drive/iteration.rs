@@ -1,4 +1,4 @@
-//! A pass of an agent in the words of its plan's own system, where that has some: what it is told, and what its end means.
+//! A pass of an agent in a system that has its own prompts and signals: the prompt, and what the agent's end means.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use super::order::Order;
 use crate::agent::{self, Message, Said};
 use crate::keeper::Ended;
 
-/// What the agent of this pass is told; `None`: what agents usually are.
+/// The prompt of this pass; `None`: the usual one.
 pub(super) fn prompt(
     root: &Utf8Path,
     run: &Run,
@@ -30,8 +30,8 @@ pub(super) fn prompt(
     run.settings.system().prompt(&Pass { run, task, spec, number, base, folder, read: &read })
 }
 
-/// What the end of an agent means that ended well, and what is odd about how it said so. `None`: it ended otherwise, or
-/// its end means what it usually does.
+/// What the end of an agent means that exited with 0, and notes about odd signals. `None`: it ended otherwise, or its
+/// end has the usual meaning.
 pub(super) fn end(
     order: &Order,
     ended: &Ended,
@@ -53,7 +53,7 @@ pub(super) fn end(
     Some((end, odd.collect()))
 }
 
-/// Whoever prints more that looks like a signal and is none prints something else.
+/// Output with more lines that only look like a signal is about something else.
 const MOST_ODD: usize = 5;
 
 /// What an agent said by command.

@@ -1,4 +1,4 @@
-//! What became of modes, times and attributes outside of a worktree, where nothing holds the agent back from changing them.
+//! Changes of modes, times and attributes outside of a worktree, if nothing keeps the agent from changing them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ pub(super) fn modes(home: &Utf8Path) -> Modes {
     all.filter_map(|path| mode(&path).map(|mode| (path, mode))).collect()
 }
 
-/// Put back modes that are others now; says which.
+/// Put back modes that have changed. Returns which.
 pub(super) fn put_back(before: &Modes) -> Vec<String> {
     let is_set = |(path, was): &(&Utf8PathBuf, &u32)| {
         mode(path).is_some_and(|now| now != **was) && set_mode(path, **was).is_ok()
@@ -35,8 +35,8 @@ pub(super) fn put_back(before: &Modes) -> Vec<String> {
     before.iter().filter(is_set).map(|(path, _)| format!("the mode of {path}")).collect()
 }
 
-/// Of which files something else than the content was changed since the job began: those of Piton's own folder, and those
-/// of the person that git knows.
+/// The files of which something other than the content has changed since the job began: in Piton's own folder, and
+/// among the person's tracked files.
 pub(super) fn touched(order: &Order, outcome: &Outcome) -> Result<Vec<String>, Trouble> {
     let since = outcome.started_at();
     let is_journal = |path: &Utf8Path| path.file_name().is_some_and(|name| name.starts_with(JOURNAL));

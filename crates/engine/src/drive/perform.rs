@@ -9,8 +9,8 @@ use super::order::{Order, Site, Trouble};
 use super::{budget, check, land, work};
 use crate::clock;
 
-/// Carry an order out, and book what its reviewers and helpers have used, whatever came of them. First: what it means that
-/// something failed may depend on it.
+/// Carry out an order, and record what its reviewers and helpers have used, whatever their result. That comes first,
+/// since the meaning of a failure may depend on it.
 pub(super) fn perform(order: &Order) -> Vec<Command> {
     let ended = carry_out(order);
     let failed = ended.iter().any(|command| matches!(command, Command::TryFailed { .. }));
@@ -23,7 +23,8 @@ pub(super) fn perform(order: &Order) -> Vec<Command> {
     budget::bills(order).into_iter().chain(bill).chain(order.checks_ran()).chain(found).collect()
 }
 
-/// An action can be repeated after its engine died, and so it can after a git process of it was killed.
+/// An action can be repeated after its engine died, so it can also be repeated after one of its git processes was
+/// killed.
 pub(super) fn despite_kills<T>(
     site: &Site,
     run: &Run,
@@ -56,7 +57,7 @@ fn carry_out(order: &Order) -> Vec<Command> {
     };
     let (task, fence) = (order.task.id.clone(), order.fence());
     if let (false, Some(reason)) = (matches!(order.action, Action::Clean { .. }), trouble.of_the_disk()) {
-        // Another try could do no more, and another agent would be paid for the same: it waits.
+        // Another try would fail in the same way and cost as much: the task waits.
         let reason = format!("{task} cannot go on: {reason}");
         return vec![Command::LandingWaits { task, fence, reason }];
     }
@@ -77,16 +78,16 @@ fn carry_out(order: &Order) -> Vec<Command> {
         }
         // A landing that was interrupted is simply done again; nothing was moved.
         (Action::Prove { .. } | Action::Land { .. }, Trouble::Stopped) => Vec::new(),
-        // The work is verified: a git that fails now is no reason to pay for it again.
+        // The work is verified: a git command that fails now is not a reason to pay for it again.
         (Action::Prove { .. } | Action::Land { .. }, _) if trouble.class() == Class::Transient => {
             vec![Command::LandingWaits { task, fence, reason: trouble.to_string() }]
         }
-        // Who is to blame is seen when each is proven alone.
+        // Which task is to blame shows when each is proven alone.
         (Action::Prove { proof, .. } | Action::Land { proof, .. }, _) if !order.ahead.is_empty() => {
             let end = ProofEnd::Red { reason: trouble.to_string() };
             vec![Command::ProofEnded { proof: *proof, end, results: Vec::new() }]
         }
-        // Once the intent is journaled, only git can tell what became of it: look again, do not guess.
+        // Once the intent is journaled, only git knows whether the target moved: look again, do not guess.
         (Action::Move { .. }, Trouble::Git(_) | Trouble::Io(_)) if trouble.class() == Class::Transient => {
             vec![Command::LandingWaits { task, fence, reason: trouble.to_string() }]
         }

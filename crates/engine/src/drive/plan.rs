@@ -1,4 +1,4 @@
-//! The plan's files, which may change while its run goes on.
+//! The plan's files, which may change during the run.
 
 use std::time::Instant;
 
@@ -10,23 +10,23 @@ use piton_core::run::{
 
 use super::{EngineError, LOOK, Loop};
 
-/// A plan as its files say it, and what this start makes of its settings.
+/// A plan as its files say it, and its settings with this command's options applied.
 #[derive(Clone, Debug)]
 pub struct PlanRead {
     pub plan: Plan,
     pub session: Session,
 }
 
-/// What the plan's files say, compared with what the run goes by.
+/// What the plan's files say, compared with the plan that the run follows.
 #[derive(Default)]
 pub(super) enum PlanSeen {
     /// The same.
     #[default]
     Followed,
-    /// Something else, or nothing that can be read. Somebody may still be writing: it counts once a look finds the files as
-    /// the look before it.
+    /// It changed, or cannot be read. A person or a program may still be writing it: the change counts once two looks
+    /// in a row find the same files.
     Fresh(Result<PlanRead, String>),
-    /// Something else, and somebody is about to tell the journal of it.
+    /// It changed, and the process that changed it is about to record that in the journal.
     Expected(PlanRead),
     /// It could not be read, and that was reported.
     Broken,
@@ -35,8 +35,8 @@ pub(super) enum PlanSeen {
 }
 
 impl Loop<'_> {
-    /// Follow a plan that changed, as far as its change is about tasks that nobody works on. Any other change stops the run:
-    /// no task may be judged by what it did not know. Says whether nothing may begin for now.
+    /// Follow a plan that changed, if the change concerns only tasks that are not in progress. Any other change stops
+    /// the run: no task may be judged by rules it was not given. Returns whether nothing may begin for now.
     pub(super) fn look_at_plan(&mut self) -> Result<bool, EngineError> {
         if self.looked.elapsed() >= LOOK && !matches!(self.plan_seen, PlanSeen::Waits(_)) {
             self.looked = Instant::now();
@@ -82,7 +82,7 @@ impl Loop<'_> {
         if self.is_followed(&read) {
             return Ok(PlanSeen::Followed);
         }
-        // Whoever adds a task writes the plan first, and holds this until the journal knows of it.
+        // A command that adds a task writes the plan first, and holds this lock until the task is in the journal.
         let path = self.state.run().map(|run| run.plan.clone()).unwrap_or_default();
         let quiet = self.site.project.try_plan_lock(Utf8Path::new(&path));
         if matches!(quiet, Ok(None)) {
@@ -111,7 +111,7 @@ impl Loop<'_> {
         run.is_some_and(|run| run.plan_hash == plan.hash() && follows_settings(run, plan, Some(session)))
     }
 
-    /// Settings that this run cannot adopt while it goes on are reported once.
+    /// Settings that a running engine cannot adopt are reported once.
     fn tell_what_waits(&mut self, plan: &Plan) -> Result<(), EngineError> {
         let Some(run) = self.state.run() else { return Ok(()) };
         let waits = settings_that_wait(run, plan);

@@ -1,4 +1,4 @@
-//! What git says about landings and rescued work, held against what the journal says.
+//! What git says about landings and rescued work, compared with what the journal says.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::landed;
 pub(super) struct Rescues(BTreeSet<(String, Oid)>);
 
 impl Rescues {
-    /// With commands for what an engine rescued that died before it could say so.
+    /// Also returns commands for what an engine rescued that died before it recorded that.
     pub(super) fn read(
         journal: &Journal,
         repo: &Repo,
@@ -37,7 +37,7 @@ impl Rescues {
         Ok((told, untold))
     }
 
-    /// What is done again finds what was rescued the first time.
+    /// A repeated action finds what it rescued the first time.
     pub(super) fn leave_out_told(&mut self, commands: &mut Vec<Command>) {
         commands.retain(|command| match command {
             Command::Rescued { reference, commit, .. } => self.0.insert((reference.clone(), commit.clone())),
@@ -85,7 +85,7 @@ pub fn lost_landings(repo: &Repo, run: &Run, state: &State) -> Result<Vec<Comman
     let mut held = landed::target(repo, &tip, &state.tasks().map(|task| &task.id).collect())?;
     let mut asked = Vec::new();
     for (task, commit) in &missing {
-        // One that nobody has any more cannot be compared with anything.
+        // A commit that is no longer in the repository cannot be compared with anything.
         let there = repo.find_commit(commit.as_str())?;
         asked.extend(there.map(|commit| (task.id.clone(), commit)));
     }

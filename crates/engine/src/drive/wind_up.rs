@@ -1,5 +1,5 @@
-//! What an engine left running that was killed is brought to an end, as that engine would have done it when told to stop at
-//! once: nothing begins, and no task is to blame.
+//! End what a killed engine left running, as that engine would have done when told to stop at once: nothing begins, and
+//! no task is to blame.
 
 use std::sync::mpsc::RecvTimeoutError;
 
@@ -16,7 +16,7 @@ use crate::project::Project;
 /// A job of an engine that is at work.
 #[derive(Clone, Debug)]
 pub struct LeftJob {
-    /// None: it is a check of candidates where they are to land.
+    /// `None`: it is a check of candidates that are about to land.
     pub task: Option<TaskId>,
     pub job: Job,
 }
@@ -38,7 +38,8 @@ impl LeftJob {
     }
 }
 
-/// The jobs of a run that are at work and were begun by an engine. Checks that somebody asked for by command are not.
+/// The jobs of a run that are at work and were begun by an engine. Checks that a person asked for by command are not
+/// listed.
 pub fn left_running(project: &Project, run: &RunId) -> Vec<LeftJob> {
     let entries = |folder: &Utf8Path| folder.read_dir_utf8().into_iter().flatten().flatten();
     let mut found = Vec::new();
@@ -63,8 +64,8 @@ pub fn left_running(project: &Project, run: &RunId) -> Vec<LeftJob> {
 }
 
 impl Engine {
-    /// End these jobs, which a dead engine left, write down what came of them and of those that died with it, and leave the
-    /// run stopped.
+    /// End these jobs, which a dead engine left, record their results and those of jobs that died with it, and leave
+    /// the run stopped.
     pub fn wind_up(
         self,
         by: &str,
@@ -88,7 +89,7 @@ impl Engine {
 }
 
 impl Loop<'_> {
-    /// Write down how the jobs of all tasks ended, as if they had been adopted.
+    /// Record how the jobs of all tasks ended, as if they had been adopted.
     fn take_in(&mut self) -> Result<(), EngineError> {
         let is_cut = |action: &Action| {
             matches!(action, Action::Prepare { .. } | Action::Work { .. } | Action::Check { .. })

@@ -1,4 +1,4 @@
-//! Threads that carry out what they are given. One that is done waits for more, since to start one takes a while.
+//! Threads that carry out work. A thread that is done waits for more, since starting one takes a while.
 
 use std::io;
 use std::sync::mpsc::{SendError, Sender, channel};
@@ -7,7 +7,7 @@ use std::thread;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// As many as have ever been needed at once. They end with this.
+/// As many threads as have ever been needed at once. They end when this is dropped.
 #[derive(Default)]
 pub(super) struct Workers {
     free: Arc<Mutex<Vec<Sender<Work>>>>,
@@ -17,7 +17,7 @@ impl Workers {
     pub(super) fn give(&self, work: Work) -> io::Result<()> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let Some(work) = (match free {
-            // One that is gone gives it back.
+            // If the thread is gone, the work comes back.
             Some(worker) => worker.send(work).err().map(|SendError(work)| work),
             None => Some(work),
         }) else {
@@ -48,7 +48,7 @@ mod tests {
 
     use super::*;
 
-    /// Tells of the end of its thread.
+    /// Reports the end of its thread.
     struct End(Sender<ThreadId>);
 
     impl Drop for End {
@@ -75,7 +75,7 @@ mod tests {
             };
             workers.give(Box::new(work)).expect("a thread");
             who.insert(told.recv().expect("it was done"));
-            while workers.free.lock().expect("nobody panics").is_empty() {
+            while workers.free.lock().expect("no holder of the lock panics").is_empty() {
                 thread::yield_now();
             }
         }

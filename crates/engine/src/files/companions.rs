@@ -1,5 +1,5 @@
-//! The files beside the state file: a journal that only grows, a list whose boxes are ticked. They name no position of
-//! the journal, so what counts is what they hold: what is known is not news, and what is missing is put in.
+//! The companion files of the state file: a log that only grows, a list whose boxes are ticked. They name no position
+//! of the journal, so their content counts: what is known is ignored, and what is missing is added.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use crate::journal::Journal;
 use crate::{crash, disk};
 
 impl Mirror {
-    /// Hear what is new in a file, and put in what is missing. Not a byte of the rest changes. Whether nothing was to
-    /// be done.
+    /// Apply what is new in a file, and add what is missing. Not a byte of the rest changes. Returns whether there was
+    /// nothing to do.
     pub(super) fn settle_companion(
         &mut self,
         journal: &mut Journal,
@@ -32,7 +32,7 @@ impl Mirror {
                 let entry = |note| Command::Note { by: name.clone(), note };
                 let entries: Vec<Command> = news.notes.into_iter().map(entry).collect();
                 self.commit(journal, &entries)?;
-                // What is done now may let more be said.
+                // An edit that was applied now may make more edits possible.
                 let more: Vec<Edit> =
                     news.edits.into_iter().filter(|edit| !asked.contains(&edit.task)).collect();
                 if more.is_empty() {
@@ -52,7 +52,7 @@ impl Mirror {
                     return Ok(round == 0);
                 }
                 Put::Append(bytes) => {
-                    // Others append too, and none of us takes anything from the other.
+                    // Other processes append, too, and no process overwrites another's lines.
                     disk::append(&path, &bytes).map_err(FilesError::io(&path))?;
                     return Ok(false);
                 }
@@ -103,7 +103,7 @@ impl Mirror {
         companion.name().map_or_else(|| self.plan.clone(), |name| self.plan.join(name))
     }
 
-    /// Who speaks through it.
+    /// The name under which its edits are recorded.
     fn name_of(&self, companion: &dyn Companion) -> String {
         self.path_of(companion).file_name().unwrap_or_default().to_owned()
     }
@@ -140,7 +140,7 @@ impl Mirror {
         };
         let refusals = self.commit(journal, &wishes)?;
         if companion.is_list() && matches!(edit.what, What::Rejected { .. }) {
-            // Said once, whatever becomes of the write.
+            // Reported once, whether or not the write succeeds.
             self.shown.ticks.remove(&name);
             self.log_rejected(journal, &name, edit)?;
         }

@@ -1,4 +1,4 @@
-//! While an engine works: its run's state file is kept true, and heard, by a thread beside it.
+//! While an engine works, a thread keeps its run's state file up to date and applies edits of it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,10 +15,11 @@ use crate::claims::{Judgement, Place};
 use crate::journal::Journal;
 use crate::project::Project;
 
-/// How long changes are gathered before they are written, and how soon an edit is heard.
+/// How long changes are gathered before they are written, and how soon an edit is applied.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Writes a task into the plan of a run and takes it up; see [`Aide::add`]. The caller reads plans.
+/// Writes a task into the plan of a run and adds it to the run; see [`Aide::add`]. The caller provides it, since this
+/// crate does not read plans.
 pub type TakeUp = fn(&Project, &mut Journal, &RunId, &Addition) -> Result<(), String>;
 
 /// Keeps a state file until it is told to stop.
@@ -33,13 +34,13 @@ pub struct Keeping {
 enum Ask {
     /// Bring the files up to date, and answer whether a claim is still being decided.
     Settle(Sender<bool>),
-    /// Once more, and be gone.
+    /// Reconcile once more, and end.
     End,
 }
 
 impl Keeping {
-    /// Hear what was written while nobody looked, write what is true, and go on with both. `None` if the run has no
-    /// state file. `warn` is told what stands in the way, once.
+    /// Apply what was written to the state files while no engine ran, write the current state, and keep doing both.
+    /// `None` if the run has no state file. `warn` gets each obstacle once.
     pub fn begin(
         project: &Project,
         run: &RunId,
@@ -61,7 +62,8 @@ impl Keeping {
         let Some(mut mirror) = taken else { return Ok(None) };
         mirror.hide();
         mirror.settle(&mut journal, &mut aide)?;
-        // What was called done while nobody looked may be what comes next: nothing begins before that is decided.
+        // A task that was reported as done while no engine ran may be the next one: nothing begins before that is
+        // decided.
         while !mirror.claimed.is_empty() {
             thread::sleep(PAUSE);
             mirror.settle(&mut journal, &mut aide)?;
@@ -77,13 +79,13 @@ impl Keeping {
                     Err(RecvTimeoutError::Timeout) => None,
                     Err(RecvTimeoutError::Disconnected) => Some(Ask::End),
                 };
-                // Who only looks from time to time looks again.
+                // A look at the end of a pause does not wait: the next one comes soon.
                 let settled = match &ask {
                     Some(_) => mirror.settle(&mut journal, &mut aide),
                     None => mirror.settle_unless_held(&mut journal, &mut aide).map(drop),
                 };
                 if let Err(error) = settled {
-                    // The same again and again is one thing to say.
+                    // The same error is reported once.
                     let text = error.to_string();
                     if told.as_ref() != Some(&text) {
                         warn(&error);
@@ -110,14 +112,14 @@ impl Keeping {
         move || {
             let (answer, answered) = channel();
             if asks.send(Ask::Settle(answer)).is_ok() {
-                // Nothing is heard from a thread that has ended, and nothing is waited for.
+                // If the thread has ended, there is no answer, and nothing to wait for.
                 let _ = answered.recv();
             }
         }
     }
 
-    /// Whether a claim in one of the files may still be undecided: an engine does not end before that.
-    /// Never waits; asked once more, it knows.
+    /// Whether a claim in one of the files may still be undecided: an engine does not end before that. Never waits: the
+    /// answer is ready at a later call.
     pub fn undecided(&self) -> impl FnMut() -> bool + 'static {
         let asks = self.asks.clone();
         let mut asked: Option<Receiver<bool>> = None;
@@ -130,7 +132,7 @@ impl Keeping {
             };
             match answered.try_recv() {
                 Err(TryRecvError::Empty) => true,
-                // Of a thread that has ended, nothing is decided any more.
+                // A thread that has ended decides nothing any more.
                 answer => {
                     asked = None;
                     answer.unwrap_or(false)
@@ -139,7 +141,7 @@ impl Keeping {
         }
     }
 
-    /// Write the end, and be gone.
+    /// Write the final state, and end the thread.
     pub fn end(self) {
         // A thread that is gone has ended already.
         let _ = self.asks.send(Ask::End);
@@ -197,7 +199,7 @@ impl Aide for ClaimThreads {
         let worker = move || {
             let name = format!("{fence}.report");
             let result = place.judge(&project, &run, &spec, &name, &keeper, &|_| {});
-            // If nobody waits any more, the file still shows the claim.
+            // If the receiver is gone, the file still shows the claim.
             let _ = done.send(result.map_err(|no| no.to_string()));
         };
         match thread::Builder::new().spawn(worker) {

@@ -1,4 +1,5 @@
-//! State files that other systems' people and scripts know: written from the journal, and every edit heard.
+//! State files in the formats of other systems. Piton writes them from the journal, and applies every edit that people
+//! and scripts make.
 
 mod companions;
 mod keeping;

@@ -1,4 +1,4 @@
-//! Whose a state file is: most lie beside their plan, some are one for a whole project.
+//! Which run owns a state file: most files lie beside their plan, some exist once per project.
 
 use std::{fs, io};
 
@@ -71,7 +71,7 @@ impl Mirror {
         if !self.system.files().of_project {
             return Ok(journal.runs()?.into_iter().find(|other| other.plan == plan).map(|other| other.id));
         }
-        // One that cannot be read shows nobody; why not is told when it is to be written.
+        // A file that cannot be read shows no run. The error is reported when the file is written.
         let shown = read(&self.path).ok().flatten().and_then(|bytes| state_files::parse(&bytes).ok());
         let shown = shown.as_ref().and_then(|(file, _)| RunId::new(file.get("piton_run")?.as_str()?).ok());
         let is_ours = |run: &RunId| -> Result<bool, FilesError> {

@@ -1,7 +1,8 @@
 //! What the files of a run showed when Piton last wrote them. A box that was unticked, and an older version that
 //! was put back, differ by this from files that Piton has yet to bring up to date.
 //!
-//! Written after the files: a process that dies in between knows too little, and accuses nobody.
+//! Written after the files: if a process dies in between, too little is recorded, and no edit is reported that a person
+//! did not make.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! The lock of the shell recipes: a file that is there while a script writes, made with `touch`, removed with `rm`.
+//! The lock of the shell recipes: a file that exists while a script writes, made with `touch`, removed with `rm`.
 
 use std::fs;
 use std::io;
@@ -8,9 +8,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::{clock, disk};
 
-/// A holder of more than this is dead: a script writes a file in milliseconds.
+/// The holder of an older lock is dead: a script writes a file in milliseconds.
 pub(super) const STALE: Duration = Duration::from_secs(30);
-/// How the text of our own begins; a script leaves it empty.
+/// How the text of a lock that Piton made begins. A script leaves it empty.
 const OURS: &str = "piton ";
 
 /// Held until dropped.
@@ -24,7 +24,7 @@ impl Touched {
     /// Take it, unless a script holds it that may still be at work.
     pub(super) fn try_take(path: &Utf8Path) -> io::Result<Option<Touched>> {
         let mark = format!("{OURS}{} {}\n", std::process::id(), uuid::Uuid::now_v7().simple());
-        // Whole at once: an empty one that we left behind would be taken for a script's.
+        // The write is atomic: an empty lock left by Piton would look like a script's.
         match disk::create_new(path, mark.as_bytes()) {
             Ok(()) => return Ok(Some(Touched { path: path.to_owned(), mark })),
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -34,7 +34,7 @@ impl Touched {
         if is_stale(path) || is_ours(path) {
             match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                // Of those who ask here, one at a time does: it is free now, unless a script is quicker.
+                // Only one Piton process at a time gets here: the lock is free now, unless a script is quicker.
                 _ => return Touched::try_take(path),
             }
         }
@@ -42,7 +42,7 @@ impl Touched {
     }
 }
 
-/// Whether a Piton made it.
+/// Whether a Piton process made it.
 pub(super) fn is_ours(path: &Utf8Path) -> bool {
     fs::read_to_string(path).is_ok_and(|text| text.starts_with(OURS))
 }
@@ -50,19 +50,20 @@ pub(super) fn is_ours(path: &Utf8Path) -> bool {
 /// How long ago a file was written; `None` if it is not there.
 pub(super) fn age(path: &Utf8Path) -> Option<Duration> {
     let made = fs::metadata(path).and_then(|data| data.modified()).ok()?;
-    // A clock that went back makes it young for ever; one from the future is nobody's.
+    // If the clock went back, the file lies in the future. Were its age zero, it would stay young for ever: far ahead
+    // counts as stale.
     let age = clock::system_time(clock::now()).duration_since(made);
     Some(age.unwrap_or_else(|ahead| if ahead.duration() > STALE { STALE * 2 } else { Duration::ZERO }))
 }
 
-/// Whether a file was written so long ago that nobody can still be writing it.
+/// Whether a file was written so long ago that no script can still be writing it.
 pub(super) fn is_stale(path: &Utf8Path) -> bool {
     age(path).is_some_and(|age| age > STALE)
 }
 
 impl Drop for Touched {
     fn drop(&mut self) {
-        // If a script took it for stale, the one that is there now is not ours.
+        // If a script replaced it as stale, the lock that is there now is not ours.
         if fs::read_to_string(&self.path).is_ok_and(|text| text == self.mark) {
             let _ = fs::remove_file(&self.path);
         }
@@ -83,13 +84,13 @@ mod tests {
         assert!(!path.exists());
         // One of us died.
         fs::write(&path, "piton 1 0\n").expect("our own file");
-        drop(Touched::try_take(&path).expect("readable").expect("nobody's"));
+        drop(Touched::try_take(&path).expect("readable").expect("left by a dead process"));
         // As a script makes it.
         let file = File::create(&path).expect("a file");
         assert!(Touched::try_take(&path).expect("readable").is_none());
         file.set_modified(clock::system_time(clock::now()) - 2 * STALE).expect("our own file");
         let held = Touched::try_take(&path).expect("readable").expect("stale");
-        fs::write(&path, "somebody else's\n").expect("our own file");
+        fs::write(&path, "another process\n").expect("our own file");
         drop(held);
         assert!(path.exists(), "what is not ours stays");
     }

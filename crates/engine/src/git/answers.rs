@@ -1,5 +1,5 @@
-//! Every reader of what git prints, as a function of bytes: the fuzzer's way in. Nothing else needs it, for
-//! callers get values.
+//! Every parser of git's output, as a function of bytes. Only the fuzzer uses these functions: other callers get
+//! values.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;

@@ -24,7 +24,7 @@ pub struct Pin {
 pub struct RefChange {
     name: String,
     from: From,
-    /// `None`: away with it.
+    /// `None`: delete it.
     to: Option<Oid>,
 }
 
@@ -41,13 +41,13 @@ impl RefChange {
         Ok(RefChange { name: pin_ref(name)?, from: From::Anywhere, to: Some(oid.clone()) })
     }
 
-    /// Rescued content has no way out by this door: it may exist nowhere else.
+    /// Rescued content cannot be unpinned: it may exist nowhere else.
     pub fn unpin(name: &str) -> Result<RefChange, GitError> {
         Ok(RefChange { name: pin_ref(name)?, from: From::Anywhere, to: None })
     }
 
-    /// Put a branch at `oid`: from `expected`, or newly made if that is `None`. Whether it is checked out is
-    /// for the caller to ask.
+    /// Put a branch at `oid`: from `expected`, or newly made if that is `None`. The caller has to check whether it is
+    /// checked out.
     pub fn branch(branch: &str, oid: &Oid, expected: Option<&Oid>) -> Result<RefChange, GitError> {
         let from = expected.map_or(From::Nothing, |oid| From::At(oid.clone()));
         Ok(RefChange { name: branch_ref(branch)?, from, to: Some(oid.clone()) })
@@ -67,7 +67,7 @@ impl RefChange {
 }
 
 impl Repo {
-    /// Change refs, all or none. What is so already is left alone.
+    /// Change refs, all or none. A ref that already has its new value is left alone.
     pub fn change_refs(&self, changes: &[RefChange]) -> Result<(), GitError> {
         let mut lines = String::new();
         for change in changes {
@@ -105,8 +105,8 @@ impl Repo {
         }
     }
 
-    /// The change that takes a branch away, if there is one that `target` has all commits of and that nobody
-    /// has checked out.
+    /// The change that removes a branch, if it exists, `target` contains all its commits, and it is not checked out
+    /// anywhere.
     pub fn branch_removal(&self, branch: &str, target: &Oid) -> Result<Option<RefChange>, GitError> {
         let name = branch_ref(branch)?;
         let Some(tip) = self.ref_tip(&name)? else { return Ok(None) };

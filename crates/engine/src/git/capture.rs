@@ -29,8 +29,8 @@ pub struct BroughtUp {
 }
 
 impl Worktree {
-    /// Commit whatever is uncommitted, on top of wherever HEAD is, and conclude a merge. A branch the agent
-    /// checked out is not moved: HEAD is detached first. Nobody may be working in it.
+    /// Commit whatever is uncommitted, on top of wherever HEAD is, and conclude a merge. A branch the agent checked out
+    /// is not moved: HEAD is detached first. No agent may be at work in the worktree.
     pub fn capture(&self, message: &str, author: Option<&str>) -> Result<Captured, GitError> {
         self.break_stale_lock()?;
         self.check_own()?;
@@ -94,7 +94,7 @@ impl Worktree {
     fn refuse_conflicts(&self, view: &View, status: &Status) -> Result<(), GitError> {
         let mut files = status.unmerged.clone();
         if let (Some(head), Some(merging)) = (&status.head, &status.merge_head) {
-            // `git add` makes git forget which files were in conflict; the merge can be asked again.
+            // `git add` makes git forget which files were in conflict; the merge is computed again to find them.
             if let Merged::Conflict { files: conflicted, .. } = self.repo().merge(head, merging)? {
                 files.extend(conflicted);
             }
@@ -130,8 +130,8 @@ impl Worktree {
         Ok(status.unmerged.iter().filter(undecided).cloned().collect())
     }
 
-    /// For the next try after a conflict: the verified commit `from`, with the merge of `tip` begun and its
-    /// conflicts left in the files. What was uncommitted is rescued. Nobody may be working in it.
+    /// For the next try after a conflict: the verified commit `from`, with the merge of `tip` begun and its conflicts
+    /// left in the files. What was uncommitted is rescued. No agent may be at work in the worktree.
     pub fn bring_up_to(&self, tip: &Oid, from: &Oid, rescue: &Rescue) -> Result<BroughtUp, GitError> {
         self.break_stale_lock()?;
         let status = self.status()?;

@@ -1,4 +1,4 @@
-//! What commits change, told apart from where: the same change on another base has the same fingerprint.
+//! Fingerprints of what commits change: the same change on another base has the same fingerprint.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use super::command::{lossy, oid, portions};
 use super::error::GitError;
 use super::repo::Repo;
 
-/// A patch that says everything, and the same to everybody.
+/// Options for a complete patch that does not depend on the user's git configuration.
 const PATCH: &[&str] = &[
     "--patch",
     "--full-index",
@@ -32,8 +32,8 @@ impl Repo {
         Ok(fingerprint(call.args([from.as_str(), to.as_str()]).bytes()?.split(|byte| *byte == b'\n')))
     }
 
-    /// What each commit changes that `tip` has and `known` has not; a merge, what it brings to its first parent.
-    /// Commits that change nothing, or none of `files` where any are named, are left out.
+    /// The change of each commit that `tip` has and `known` has not; for a merge, relative to its first parent. Commits
+    /// that change nothing, or none of `files` if any are named, are left out.
     pub fn changes_beyond(
         &self,
         known: &Oid,
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(changes(""), [None, None, None]);
     }
 
-    /// What a file says is behind a sign.
+    /// Lines of a file begin with a sign in a patch.
     #[test]
     fn a_file_that_reads_like_the_list_is_a_file() {
         let [a, b, _] = changes(&format!("commit {A}\n\n+commit {B}\n+index 1\n"));

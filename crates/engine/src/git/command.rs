@@ -21,8 +21,8 @@ pub const NEEDED: Version = Version(2, 38);
 /// `--attr-source` came with 2.41.
 const ATTR_SOURCE: Version = Version(2, 41);
 
-/// Settings that must not depend on the user. Line endings, filters, merge drivers and ignore rules stay
-/// theirs: a tree must mean the same to them and to us.
+/// Settings that must not depend on the user. Line endings, filters, merge drivers and ignore rules stay the user's: a
+/// tree must mean the same to them and to Piton.
 const PINNED: &[&str] = &[
     // Hooks may reject, rewrite or wait; the checks of the plan are what guards a landing.
     "core.hooksPath=/dev/null",
@@ -30,7 +30,7 @@ const PINNED: &[&str] = &[
     // A journal that says "landed" must not outlive the objects and the ref.
     "core.fsync=committed,reference",
     "core.fsyncMethod=fsync",
-    // Collecting garbage under running agents is not ours to start.
+    // Piton must not start a garbage collection while agents run.
     "gc.auto=0",
     "maintenance.auto=false",
     "submodule.recurse=false",
@@ -39,7 +39,7 @@ const PINNED: &[&str] = &[
     "merge.renames=true",
     "rerere.enabled=false",
     "core.quotePath=false",
-    // Would refuse an agent's file for its line ends.
+    // `true` would reject an agent's file because of its line ends.
     "core.safecrlf=false",
     // A shared index base would land in the repository for every temporary index.
     "core.splitIndex=false",
@@ -69,7 +69,7 @@ pub struct Git {
     objects: Option<Arc<Utf8PathBuf>>,
 }
 
-/// What git is told instead of following the files that it finds in a checkout.
+/// Where the repository is, given to git so that it does not follow files in a checkout.
 #[derive(Debug)]
 struct Place {
     git_dir: Utf8PathBuf,
@@ -108,7 +108,7 @@ const HARMLESS: [&str; 20] = [
     "var",
     "version",
 ];
-/// So often.
+/// How often such a command is run at most.
 const AGAIN: usize = 3;
 
 impl Git {
@@ -116,7 +116,7 @@ impl Git {
         Git::with_env(dir, &[])
     }
 
-    /// With variables of its own, which win over what the door sets; tests give a home of their own.
+    /// With additional variables, which take precedence over those set here; tests set their own home.
     pub fn with_env(dir: &Utf8Path, env: &[(&str, &str)]) -> Git {
         let env = env.iter().map(|(key, value)| (key.into(), value.into())).collect();
         let program =
@@ -128,8 +128,8 @@ impl Git {
         Git { dir: dir.to_owned(), place: None, ..self.clone() }
     }
 
-    /// In a checkout, with the git directory, the common one and the index that are named here: no `.git`, `commondir` or
-    /// `core.worktree` in the repository counts.
+    /// In a checkout, with the git directory, the common directory and the index that are named here. A `.git`,
+    /// `commondir` or `core.worktree` in the repository does not count.
     pub(super) fn in_place(
         &self,
         checkout: &Utf8Path,
@@ -146,8 +146,8 @@ impl Git {
         Git { objects: Some(Arc::new(folder.to_owned())), ..self.clone() }
     }
 
-    /// Every child holds `guard` open as the standard stream that it does not need: a git that outlives a
-    /// killed engine keeps the lock, and the next holder has waited for that git.
+    /// Every child holds `guard` open as the standard stream that it does not need. A git process that outlives a
+    /// killed engine keeps the lock, so the next holder waits for that process.
     pub fn guarded_by(&self, guard: Arc<Lock>) -> Git {
         Git { guard: Some(guard), ..self.clone() }
     }
@@ -169,8 +169,7 @@ impl Git {
         self.program.writers.lost.store(true, Ordering::SeqCst);
     }
 
-    /// Do something while no git process of ours that was started by this program changes anything. `None`: they did
-    /// not come to an end.
+    /// Run `act` while no git process that this program started changes anything. `None`: they did not end in time.
     pub(super) fn alone<T>(&self, act: impl FnOnce() -> T) -> Option<T> {
         self.program.writers.pause().map(|_paused| act())
     }
@@ -211,8 +210,8 @@ impl Git {
     }
 }
 
-/// Send something away, by `git push` or `gh`. It is done as the person would do it: with their settings, hooks and
-/// credentials, and with what the program says shown to them.
+/// Send something away, by `git push` or `gh`, as the person would do it: with their settings, hooks and credentials,
+/// and with the program's output shown to them.
 pub fn send(program: &str, args: &[&str], dir: &Utf8Path) -> io::Result<ExitStatus> {
     Command::new(program).args(args).current_dir(dir).stdin(Stdio::null()).status()
 }
@@ -234,7 +233,7 @@ pub(super) struct Call<'a> {
     into: Option<File>,
 }
 
-/// What a command said, whatever its exit status.
+/// What a command printed, whatever its exit status.
 pub(super) struct Answer {
     pub(super) code: Option<i32>,
     pub(super) stdout: Vec<u8>,
@@ -329,7 +328,7 @@ impl Call<'_> {
         }
     }
 
-    /// Run it; anything but success is an error. What it printed.
+    /// Run it; anything but success is an error. Returns what it printed.
     pub(super) fn bytes(self) -> Result<Vec<u8>, GitError> {
         let answer = self.answer()?;
         if answer.code == Some(0) { Ok(answer.stdout) } else { Err(answer.failed()) }
@@ -339,7 +338,7 @@ impl Call<'_> {
         self.bytes().map(drop)
     }
 
-    /// The same, and something else while it is at work.
+    /// The same, and call `meanwhile` while it runs.
     pub(super) fn run_while(self, meanwhile: impl FnOnce()) -> Result<(), GitError> {
         let answer = self.answer_while(meanwhile)?;
         if answer.code == Some(0) { Ok(()) } else { Err(answer.failed()) }
@@ -369,15 +368,15 @@ impl Call<'_> {
         let mut command = self.command()?;
         let mut child = command.stderr(Stdio::piped()).spawn().map_err(|source| self.cannot_start(source))?;
         if let (Some(text), Some(mut input)) = (&self.input, child.stdin.take()) {
-            // One that does not listen says why when it ends.
+            // A command that does not read its input says why when it ends.
             let _ = input.write_all(text.as_bytes());
         }
         meanwhile();
         child.wait_with_output().map_err(GitError::io(self.git.dir.clone()))
     }
 
-    /// Start it to talk with: it lives as long as its standard input stays open. The guard takes the place of
-    /// what it would say in anger.
+    /// Start it as a process that answers questions: it lives as long as its standard input stays open. The guard takes
+    /// the place of stderr.
     pub(super) fn converse(self) -> Result<(Child, ChildStdin, ChildStdout), GitError> {
         let mut command = self.command()?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.git.guard()?);
@@ -397,7 +396,7 @@ impl Call<'_> {
                 command.env_remove(key);
             }
         }
-        // A Ctrl-C is for Piton to answer: it must not cut a git command off half-way.
+        // Piton handles Ctrl-C: it must not cut off a git command halfway.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command
@@ -455,7 +454,7 @@ impl Call<'_> {
     }
 }
 
-/// Our own git processes that change something: who clears up after one that was killed waits for the others.
+/// Our own git processes that change something. A thread that clears up after a killed one waits for the others.
 #[derive(Debug, Default)]
 struct Writers {
     busy: Mutex<Busy>,
@@ -467,16 +466,16 @@ struct Writers {
 #[derive(Debug, Default)]
 struct Busy {
     writing: usize,
-    /// A thread waits until none is left, or has got there.
+    /// How many threads wait until none is left, or have reached that and work alone.
     pausing: usize,
     paused: bool,
 }
 
-/// How long the others are waited for. Some write the files of a large project.
+/// How long a thread waits for the others. Some write the files of a large project.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 thread_local! {
-    /// How many this thread waits for: what it starts meanwhile must not wait for itself.
+    /// How many of them this thread itself has under way: what it starts meanwhile must not wait for itself.
     static OWN: Cell<usize> = const { Cell::new(0) };
 }
 

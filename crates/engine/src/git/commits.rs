@@ -7,7 +7,7 @@ use super::command::{lossy, oid};
 use super::error::GitError;
 use super::repo::Repo;
 
-/// Commits that are looked at. An agent that makes more of them for one task can name them.
+/// At most so many commits are read. An agent that makes more for one task can name them.
 const MOST: &str = "--max-count=200";
 
 impl Repo {
@@ -18,8 +18,8 @@ impl Repo {
         Ok(oid(lossy(&answer.stdout).trim_end()))
     }
 
-    /// What was committed between the two, oldest first, each with the files that it changed. What came in by a merge
-    /// is the merge's.
+    /// What was committed between the two, oldest first, each with the files that it changed. What a merge brought in
+    /// counts as the merge's.
     pub fn made_since(&self, base: &Oid, tip: &Oid) -> Result<Vec<(Oid, Vec<String>)>, GitError> {
         if base == tip {
             return Ok(Vec::new());

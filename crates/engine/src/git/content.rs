@@ -1,4 +1,4 @@
-//! Files by what they hold: whether something is what it was.
+//! Files compared by their content.
 
 use std::collections::BTreeMap;
 

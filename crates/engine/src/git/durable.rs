@@ -1,7 +1,7 @@
-//! What must survive a power cut before the journal speaks of it.
+//! What must survive a power cut before the journal records it.
 //!
-//! Git syncs what it writes for us. What an agent's git wrote before, which syncs nothing by itself, is found
-//! there and not written again: it has to be synced by us.
+//! Git syncs what it writes for us. An agent's git syncs nothing by itself. Our git finds such objects and does not
+//! write them again, so Piton has to sync them.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -69,7 +69,7 @@ impl Repo {
         }
         let packed = self.common_dir().join("packed-refs");
         if !file.exists() && packed.exists() {
-            // Who packs refs need not sync them.
+            // A process that packs refs need not sync them.
             sync_files(self.common_dir(), std::iter::once(packed.into_std_path_buf()))?;
         }
         Ok(())
@@ -88,7 +88,7 @@ pub(super) fn sync_files(
         return sync_file_system(place).map(|()| vanished);
     }
     let mut folders = BTreeSet::new();
-    // A link is its folder's business, and opening what it leads to may never return.
+    // A link is synced with its folder, and opening its target may never return.
     for file in files.iter().filter(|file| file.symlink_metadata().is_ok_and(|meta| meta.is_file())) {
         crash::point("sync.file");
         match File::open(file) {
@@ -101,7 +101,7 @@ pub(super) fn sync_files(
     }
     for folder in folders {
         match File::open(folder) {
-            // A folder goes with its last file.
+            // Git removes a folder with its last file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 vanished.extend(files.iter().filter(|file| file.parent() == Some(folder)).cloned());
             }
@@ -115,7 +115,7 @@ fn sync_file_system(folder: &Utf8Path) -> Result<(), GitError> {
     disk::sync_file_systems(&[folder.to_owned()]).map_err(not_kept(folder.as_std_path()))
 }
 
-/// After a failed sync the next one may succeed without the data: nothing may be built on a second try.
+/// After a failed sync the next one may succeed although the data is lost: a second try proves nothing.
 fn not_kept(path: &Path) -> impl FnOnce(io::Error) -> GitError {
     let path = Utf8PathBuf::from(path.to_string_lossy().into_owned());
     move |source| GitError::NotKept { path, source }

@@ -76,7 +76,7 @@ pub enum GitError {
 }
 
 impl GitError {
-    /// A git process of ours was killed: what it was at can be done again.
+    /// A git process of ours was killed: its action can be repeated.
     pub fn is_kill(&self) -> bool {
         matches!(self, GitError::Killed { .. })
     }

@@ -1,9 +1,10 @@
 //! Moving a target that is checked out: its files, then the index, then the ref, and only forward.
 //!
-//! `git merge` would move whatever branch is checked out by the time it looks. So each step is one of our own: the
-//! files are written by a two-tree `read-tree` into an index of ours, while we hold the lock of the checkout's own;
-//! the ref is moved by compare-and-swap under its name. A person who switches branches needs that lock too. One whose
-//! switch was past it and had not yet written HEAD is noticed afterwards, and gets the files of their branch back.
+//! `git merge` would move whatever branch is checked out by the time it looks. So Piton does each step itself: a
+//! two-tree `read-tree` writes the files with a temporary index, while Piton holds the lock of the checkout's own
+//! index; a compare-and-swap moves the ref under its name. A person who switches branches needs that lock too. If their
+//! switch was past the lock and had not yet written HEAD, Piton notices that afterwards, and restores the files of
+//! their branch.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -30,7 +31,7 @@ pub(super) fn locks_in(git_dir: &Utf8Path) -> Vec<Utf8PathBuf> {
     names.map(|name| git_dir.join(name)).into_iter().filter(|lock| lock.exists()).collect()
 }
 
-/// Clear away locks that are in nobody's way but a merge's. An engine of an earlier version may have left them.
+/// Clear stale locks that only a merge takes. An engine of an earlier version may have left them.
 pub(super) fn clear_of_merges(
     git_dir: &Utf8Path,
     branch: &str,
@@ -45,8 +46,9 @@ pub(super) fn clear_of_merges(
     Ok(())
 }
 
-/// Whether a lock in the checkout of a target is left over. The caller holds the lease, so one that says it is for
-/// this target was left by an engine that died. Any other has to be younger than the intent, and nobody's.
+/// Whether a lock in the checkout of a target is stale. The caller holds the lease, so a lock marked with this target
+/// was left by an engine that died. Any other lock is stale only if it is younger than the intent and no process uses
+/// it.
 pub(super) fn is_left(
     lock: &Utf8Path,
     branch: &str,
@@ -62,11 +64,11 @@ fn mark(branch: &str) -> Result<String, GitError> {
     Ok(format!("piton: landing on {}\n", branch_ref(branch)?))
 }
 
-/// The lock of a checkout's index. Should its holder die, or fail without knowing how far a git of ours came, it stays:
-/// it says that the files may not be whole.
+/// The lock of a checkout's index. If its holder dies, or fails without knowing how far its git process came, the lock
+/// stays: it says that the files may not be whole.
 struct IndexLock {
     path: Utf8PathBuf,
-    /// Open as long as it is held: so other processes see that it is taken.
+    /// Open as long as the lock is held, so that other processes see that it is taken.
     _file: File,
 }
 
@@ -81,7 +83,7 @@ impl IndexLock {
         match file.write_all(mark.as_bytes()) {
             Ok(()) => Ok(Some(IndexLock { path, _file: file })),
             Err(error) => {
-                // It says nothing about the files yet.
+                // No file was changed yet, so the lock need not stay.
                 remove_if_there(&path)?;
                 Err(GitError::io(path)(error))
             }
@@ -110,7 +112,7 @@ impl Step<'_> {
         if let Some(what) = status::operation(&git_dir) {
             return Ok(Some(Moved::Waits(Wait::Operation { checkout: checkout.to_owned(), what })));
         }
-        // With the ref locked the files would be changed for nothing.
+        // If the ref is locked, the files would be changed for nothing.
         if let Some(wait) = self.repo.clear_ref_lock(self.lease, self.candidate, self.recovering)? {
             return Ok(Some(Moved::Waits(wait)));
         }
@@ -122,7 +124,7 @@ impl Step<'_> {
             }
         }
         let concerned = Concerned::read(self.repo, &git, (checkout, &git_dir), (self.old, self.candidate))?;
-        // Judged while the lock still says that a checkout was cut off.
+        // Judge the files while the lock still says that a checkout was cut off.
         let written = match self.recovering {
             _ if !locks.is_empty() => Written::CutOff,
             Some(since) => Written::MaybeCutOff(since),
@@ -144,7 +146,7 @@ impl Step<'_> {
         let Some(lock) = IndexLock::take(&git_dir, &mark(&self.lease.branch)?)? else {
             return Ok(Some(Moved::Waits(Wait::Locked { path: git_dir.join("index.lock") })));
         };
-        // From here on nobody changes the index. What was judged has to be what is there.
+        // From here on no other git process changes the index. What was judged has to be what is there.
         if !index.is_current(&git_dir) || !self.is_there(&git, &git_dir)? {
             lock.release()?;
             return Ok(None);
@@ -175,8 +177,8 @@ impl Step<'_> {
             |from: &Oid, to: &Oid| index.call(["read-tree", "-m", "-u", from.as_str(), to.as_str()]).answer();
         let mut written = write(self.old, self.candidate)?;
         if written.code != Some(0) {
-            // Git has looked at times alone. A file with the right content and another time is not in the way: somebody touched
-            // it, or a recovery put it back and was killed before the index knew.
+            // Git has looked at times alone. A file with the right content and another time is not in the way: a
+            // program touched it, or a recovery put it back and was killed before it updated the index.
             index.call(["update-index", "-q", "--refresh"]).answer()?;
             written = write(self.old, self.candidate)?;
         }

@@ -88,7 +88,7 @@ impl<'a> Concerned<'a> {
         for entry in index.entries()? {
             staged.entry(entry.path).or_default().push((entry.mode, entry.oid));
         }
-        // What git cannot read is not ours.
+        // Content that git cannot read is not ours.
         let present = match (!matches!(written, Written::Nothing)).then(|| index.refresh(self.top, &suspects))
         {
             Some(Err(error)) if error.is_kill() => return Err(error),
@@ -124,8 +124,8 @@ impl<'a> Concerned<'a> {
         status::look(self.git, self.git_dir, &paths)
     }
 
-    /// What stands where a new file needs a folder, or the other way round, and is in neither version. Git would take
-    /// it away where it is ignored, and ignored files are the person's too.
+    /// What is in the way of new files and is not removed by this landing: a file where one needs a folder, or files in
+    /// a folder at its own path. Git would delete them if they are ignored, and ignored files are the person's too.
     fn obstacles(&self) -> Vec<String> {
         let goes = |path: &Path| {
             self.paths.get(path.as_os_str()).is_some_and(|(old, new)| old.is_some() && new.is_none())
@@ -187,8 +187,8 @@ impl<'a> Concerned<'a> {
         Ok(())
     }
 
-    /// A person switched branches while the files were written: those that the branch they are on has as `old` does
-    /// are put back, in an index that nobody else changes now.
+    /// A person switched branches while the files were written. Put back the files that are the same in their branch
+    /// and in `old`. The caller holds the lock of the index.
     pub(super) fn give_back(&self) -> Result<(), GitError> {
         let mut judged = self.judge(Written::Whole)?;
         let Some(head) = &judged.head else { return Ok(()) };
@@ -203,8 +203,8 @@ impl<'a> Concerned<'a> {
         index.keep(self.git_dir).map_err(GitError::io(self.git_dir))
     }
 
-    /// The target did not move although its files were written: what is at the candidate's version goes back, in an
-    /// index that nobody else changes now.
+    /// The target did not move although its files were written: put back what is at the candidate's version. The caller
+    /// holds the lock of the index.
     pub(super) fn undo(&self) -> Result<(), GitError> {
         let judged = self.judge(Written::Whole)?;
         if judged.ours.is_empty() || !judged.theirs.is_empty() {
@@ -249,7 +249,7 @@ impl<'a> Concerned<'a> {
         whole.is_ok_and(|whole| whole.starts_with(&bytes))
     }
 
-    /// With the target at the candidate: write the files again whose content a power cut took.
+    /// With the target at the candidate: write the files again whose content a power cut has lost.
     pub(super) fn finish(&self, since: SystemTime) -> Result<(), GitError> {
         let changed: HashSet<OsString> = self.look()?.raw.into_iter().collect();
         let torn = |path: &OsString, new: Option<&(String, Oid)>| {

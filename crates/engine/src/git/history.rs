@@ -11,7 +11,7 @@ use super::command::{Git, fields, lossy, oid, portions};
 use super::error::GitError;
 use super::repo::Repo;
 
-/// What git writes into the message of a commit that takes another one back, before its name.
+/// What git writes into the message of a revert, before the reverted commit's hash.
 const REVERTS: &str = "This reverts commit ";
 
 /// The run in a commit's trailers, for git's formats.
@@ -52,7 +52,7 @@ impl Repo {
         Ok(fields(&list).map(lossy).filter(|run| run.starts_with(prefix)).collect())
     }
 
-    /// The commits of `tip` that say they take others back, each with the names of those.
+    /// The reverts in `tip`, each with the hashes of the commits that it reverts.
     pub fn reverts(&self, tip: &Oid) -> Result<Vec<(Oid, Vec<String>)>, GitError> {
         let call = self.git().call(["log", "-z", "--format=%H%x00%b", "--no-show-signature"]);
         let call = call.args(["--fixed-strings", "--grep", REVERTS, "--end-of-options", tip.as_str(), "--"]);
@@ -106,8 +106,8 @@ impl Repo {
         Ok(landings(&read_history(&list), run))
     }
 
-    /// What was committed between the two, oldest first, as far as anybody wants to read: hash and subject. What
-    /// came in by a merge from elsewhere is not theirs.
+    /// Hash and subject of the commits between the two, oldest first, at most 200. Commits that a merge brought in are
+    /// left out.
     pub fn commits_since(&self, base: &Oid, tip: &Oid) -> Result<Vec<(Oid, String)>, GitError> {
         const MOST: &str = "--max-count=200";
         if base == tip {

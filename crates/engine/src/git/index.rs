@@ -19,17 +19,17 @@ use super::view::Inside;
 use crate::disk::{self, FileStamp};
 use crate::lock::Lock;
 
-/// A folder for a moment, gone when dropped.
+/// A temporary folder, removed when dropped.
 #[derive(Debug)]
 pub(super) struct Scratch {
     path: Utf8PathBuf,
-    /// Held as long as the folder is in use, so that one left by a killed process can be told. One among everybody's
-    /// temporary files is the system's to remove.
+    /// Held as long as the folder is in use: a folder without a holder was left by a killed process. A folder in the
+    /// system's temporary directory has no lock; the system cleans that up.
     _lock: Option<Lock>,
     _folder: TempDir,
 }
 
-/// An index of our own, gone when dropped.
+/// A temporary index, removed when dropped.
 pub(super) struct TempIndex {
     git: Git,
     path: Utf8PathBuf,
@@ -54,7 +54,7 @@ impl Scratch {
         Ok(Scratch { path, _lock: Some(_lock), _folder: folder })
     }
 
-    /// Among everybody's temporary files, for nobody else to read.
+    /// A folder in the system's temporary directory that only this user can read.
     fn temporary() -> Result<Scratch, GitError> {
         let made = tempfile::Builder::new().prefix("piton-look-").tempdir();
         let folder = made.map_err(GitError::io(std::env::temp_dir().to_string_lossy().into_owned()))?;
@@ -72,8 +72,8 @@ fn path_of(folder: &TempDir) -> Result<Utf8PathBuf, GitError> {
 }
 
 impl Repo {
-    /// The same repository, read-only: nothing is written in it, or in Piton's folder. The objects that a look
-    /// makes, such as the tree of a checkout, are temporary files, and go with what this gives.
+    /// The same repository, read-only: nothing is written in it, or in Piton's folder. The objects that a look makes,
+    /// such as the tree of a checkout, are temporary files, and are removed when the returned value is dropped.
     pub fn for_looking(&self) -> Result<Repo, GitError> {
         let scratch = Scratch::temporary()?;
         let objects = scratch.path.join("objects");
@@ -153,7 +153,8 @@ impl TempIndex {
         self.call(["write-tree"]).oid()
     }
 
-    /// Everything in the checkout but ignored files and other repositories. Of a submodule, where it is.
+    /// Add everything in the checkout except ignored files and other repositories. Of a submodule, add the commit it is
+    /// at.
     pub(super) fn add_all(&self, status: &Status) -> Result<(), GitError> {
         let call = self.call(["add", "--all"]);
         if status.nested.is_empty() && status.gitlinks.is_empty() {
@@ -191,7 +192,7 @@ impl TempIndex {
         self.copied == FileStamp::read(&git_dir.join("index"))
     }
 
-    /// Make it the index of a checkout that nobody else changes now.
+    /// Make it the index of a checkout. No other process may change that index meanwhile.
     pub(super) fn keep(&self, git_dir: &Utf8Path) -> io::Result<()> {
         File::open(&self.path)?.sync_all()?;
         let index = git_dir.join("index");
@@ -211,7 +212,7 @@ impl TempIndex {
         fs::rename(&near, &index)
     }
 
-    /// The same, unless nothing was there to make one of.
+    /// The same, unless there was no index to copy.
     pub(super) fn keep_if_made(&self, git_dir: &Utf8Path) -> Result<(), GitError> {
         if self.path.exists() { self.keep(git_dir).map_err(GitError::io(git_dir)) } else { Ok(()) }
     }
@@ -231,7 +232,7 @@ impl TempIndex {
         self.entries()
     }
 
-    /// Put paths back to their old versions; the tree that comes of it.
+    /// Put paths back to their old versions. Returns the resulting tree.
     pub(super) fn restore(&self, changed: &[&Difference]) -> Result<Oid, GitError> {
         let gone: Vec<&OsString> =
             changed.iter().filter(|change| change.old.is_none()).map(|change| &change.path).collect();
@@ -307,7 +308,7 @@ impl Repo {
 /// What a checkout holds beside what a commit says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Extra {
-    /// Tracked files that are not as the commit has them, whatever git was told about them there.
+    /// Tracked files that differ from the commit, even if the index calls them unchanged.
     pub changed: Vec<String>,
     /// Files and whole folders that git ignores.
     pub ignored: Vec<String>,
@@ -338,7 +339,7 @@ impl Repo {
     }
 }
 
-/// The repositories at a place and below it, from the top. Links are not followed, nor is one looked into.
+/// The repositories at a place and below it, from the top. Links are not followed, and repositories are not searched.
 fn repositories_in(top: &Utf8Path, place: &str) -> Vec<String> {
     let (mut found, mut open) = (Vec::new(), vec![place.to_owned()]);
     while let Some(folder) = open.pop() {
@@ -353,7 +354,8 @@ fn repositories_in(top: &Utf8Path, place: &str) -> Vec<String> {
     found
 }
 
-/// Whether something is there that git can be made to take: not behind a link, not the whole, not git's or our own.
+/// Whether there is something that git can add: not behind a link, not the whole checkout, not a folder of git or
+/// Piton.
 fn is_plainly_there(top: &Utf8Path, path: &str) -> bool {
     let path = Utf8Path::new(path);
     let is_link = |folder: &Utf8Path| top.join(folder).is_symlink();

@@ -1,7 +1,7 @@
-//! What git processes of ours leave behind when they are killed, and the proof that nobody holds it any more.
+//! What git processes of ours leave behind when they are killed, and the proof that no living process holds it.
 //!
-//! An engine that starts clears it, since the last one may have died with its git processes. So does one that lives
-//! when a git process of its own was killed: by a person, or by the kernel for want of memory.
+//! An engine that starts clears it, since the last one may have died with its git processes. So does a running engine
+//! when a git process of its own was killed, by a person or by the kernel for lack of memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,14 +19,16 @@ use crate::lock::Lock;
 
 /// File times come from a clock that ticks more slowly than the one an intent is stamped with.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
-/// So often something is done again because a git process of ours was killed. Who kills more of them wants us to stop.
+/// How often an action is repeated because a git process of ours was killed. If more are killed, a person probably
+/// wants Piton to stop.
 const REPEATS: usize = 5;
-/// What a killed git left is looked at so often if other git processes are at work: theirs are done in a moment.
+/// How often Piton looks at what a killed git process left, while other git processes are at work: they end in a
+/// moment.
 const LOOKS: u32 = 20;
 const BETWEEN: Duration = Duration::from_millis(50);
 
-/// Whether a lock file in a person's repository was left by a git that is gone: made since then, and nobody
-/// alive has it open or is a git at work in these places. Only Linux lets us know.
+/// Whether a lock file in a person's repository was left by a git process that is gone: it was made after `since`, no
+/// living process has it open, and no git process is at work in these places. Only Linux can tell.
 pub(super) fn is_dead(lock: &Utf8Path, places: &[Utf8PathBuf], since: SystemTime) -> bool {
     is_younger(lock.as_std_path(), since) && is_unused(lock, places)
 }
@@ -41,8 +43,8 @@ fn is_unused(lock: &Utf8Path, places: &[Utf8PathBuf]) -> bool {
 }
 
 impl Repo {
-    /// Do something that can be repeated. If a git process of ours is killed meanwhile, what it left is cleared as
-    /// [`Repo::clear_dead_locks`] does, and it is done again.
+    /// Run `act`, which can be repeated. If a git process of ours is killed meanwhile, clear what it left as
+    /// [`Repo::clear_dead_locks`] does, and run `act` again.
     pub fn despite_kills<T, E>(
         &self,
         run: &str,
@@ -60,8 +62,8 @@ impl Repo {
         act()
     }
 
-    /// Clear away what a killed git process of ours left, if that has not been done. What cannot be cleared is in
-    /// somebody's way, who says so.
+    /// Clear away what a killed git process of ours left, if that has not been done. What cannot be cleared makes a
+    /// later git command fail, which reports it.
     pub fn clear_if_lost(&self, run: &str, since: SystemTime) {
         if self.git().has_lost_one() {
             let _ = self.clear_after_kill(run, since);
@@ -73,10 +75,10 @@ impl Repo {
         self.git().has_lost_one()
     }
 
-    /// While no git process of ours changes anything.
+    /// Runs while no git process of ours changes anything.
     fn clear_after_kill(&self, run: &str, since: SystemTime) -> Result<(), GitError> {
         for _ in 0..LOOKS {
-            // One that is killed after this is another one.
+            // A git process that is killed after this is handled by the next call.
             let cleared = self.git().alone(|| {
                 let cleared = self.clear_dead_locks(run, since);
                 if matches!(cleared, Ok(true)) {
@@ -93,9 +95,9 @@ impl Repo {
     }
 
     /// Clear away what was left when this run's engine or its git processes were killed: temporary indexes, ref locks,
-    /// and the empty folder of a worktree that is gone. Says whether all of it is gone: another git process that is at
-    /// work may hold some of it. The caller holds the run's lock, which those git processes held too, and none of its
-    /// own is at work. `since`: when the run began.
+    /// and the empty folder of a worktree that is gone. Returns whether all of it is gone: another git process that is
+    /// at work may hold some of it. The caller holds the run's lock, which those git processes held too, and none of
+    /// its own is at work. `since`: when the run began.
     pub fn clear_dead_locks(&self, run: &str, since: SystemTime) -> Result<bool, GitError> {
         TempIndex::sweep(self)?;
         self.remove_torn_objects()?;
@@ -128,8 +130,8 @@ impl Repo {
         own.iter().flat_map(|refs| locks_below(&self.common_dir().join(refs))).collect()
     }
 
-    /// Locks that were left by git processes which died, whosever they were: nobody has them open, and no git is at work
-    /// here. Only Linux lets us know.
+    /// Locks that were left by dead git processes, ours or others: no process has them open, and no git process is at
+    /// work here. Only Linux can tell.
     pub fn unused_locks(&self) -> Vec<Utf8PathBuf> {
         let mut found = self.shared_locks();
         for own in ["refs/heads", "refs/piton"] {
@@ -161,9 +163,9 @@ impl Repo {
         found
     }
 
-    /// Folders in `worktrees` that belong to no worktree: a git was killed when it had taken away all but that folder, or
-    /// before it had written where the worktree is. One that is being made looks like that for a moment too. Says whether
-    /// none is left.
+    /// Remove folders in `worktrees` that belong to no worktree: a git process was killed when it had removed all but
+    /// that folder, or before it had written where the worktree is. A folder that is being made looks like that for a
+    /// moment, too. Returns whether none is left.
     fn remove_abandoned_entries(&self) -> Result<bool, GitError> {
         let abandoned = || {
             let entries = status::git_dirs(self.common_dir()).into_iter().skip(1);
@@ -190,8 +192,9 @@ impl Repo {
         Ok(true)
     }
 
-    /// An object that nobody synced is an empty file after a power cut. Git takes the name for the object and
-    /// would never write it again; a living git gives an object its name when it is whole.
+    /// An object that was not synced is an empty file after a power cut. Git sees the name, takes the object for
+    /// stored, and would never write it again. A living git process renames an object only when it is whole, so an
+    /// empty one is never in progress.
     fn remove_torn_objects(&self) -> Result<(), GitError> {
         let objects = self.common_dir().join("objects");
         for folder in (0..=0xff).map(|n| objects.join(format!("{n:02x}"))) {
@@ -206,7 +209,8 @@ impl Repo {
         Ok(())
     }
 
-    /// Wherever a git of this repository may be at work. Read from files: git lists none while one is half made.
+    /// All places where a git process of this repository may be at work. Read from files: `git worktree list` fails
+    /// while a worktree is half made.
     pub(super) fn places(&self) -> Vec<Utf8PathBuf> {
         let mut places = vec![self.common_dir().to_owned(), self.top().to_owned()];
         if self.common_dir().file_name() == Some(".git") {
@@ -263,7 +267,8 @@ fn is_in_use(lock: &Path, places: &[Utf8PathBuf]) -> bool {
                 if targets.any(|target| target == lock) {
                     return true;
                 }
-                // Git closes a lock before it renames it. Our own others only look around in a checkout.
+                // Git closes a lock before it renames it, so an open file is not the only sign. Our own git processes
+                // do not count: they only read a checkout.
                 let there = |cwd: PathBuf| places.iter().any(|place| cwd.starts_with(place));
                 if is_git && !is_our_child(&process) && fs::read_link(process.join("cwd")).is_ok_and(there) {
                     return true;
@@ -282,7 +287,7 @@ fn is_our_child(process: &Path) -> bool {
     fs::read_to_string(process.join("status")).is_ok_and(|status| status.lines().any(|line| line == ours))
 }
 
-/// A container without an init keeps the dead in its list.
+/// A container without an init process keeps zombies in its list.
 fn is_running(process: &Path) -> bool {
     fs::read_to_string(process.join("status")).is_ok_and(|status| !status.contains("State:\tZ"))
 }

@@ -97,7 +97,7 @@ fn copy(from: &Utf8Path, folder: &Utf8Path, name: &str) -> io::Result<()> {
     disk::sync_folder(folder)
 }
 
-/// Nobody's link is followed.
+/// Symbolic links are not followed.
 fn is_folder(path: &Utf8Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
 }

@@ -41,8 +41,8 @@ impl Difference {
 }
 
 impl Repo {
-    /// Merge two commits in the object database. `ours` is the target's tip: its attributes decide, not
-    /// those of some checkout (where git is new enough to be told).
+    /// Merge two commits in the object database. `ours` is the target's tip: its attributes decide, not those of some
+    /// checkout (if git is new enough for that option).
     pub fn merge(&self, ours: &Oid, theirs: &Oid) -> Result<Merged, GitError> {
         let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--messages"];
         let mut call = self.git().call(args).args([ours.as_str(), theirs.as_str()]);
@@ -122,7 +122,7 @@ impl Repo {
         Ok(call)
     }
 
-    /// A commit of a tree that a checkout holds: the one it is at if that has it, else one that no ref names.
+    /// A commit of a tree that a checkout holds: its HEAD if that has the tree, else a new one that no ref names.
     pub fn commit_of(&self, checkout: &Utf8Path, tree: &Oid) -> Result<Oid, GitError> {
         let inside = self.inside(checkout)?;
         let head = super::repo::resolve(&inside.git, "HEAD")?;
@@ -134,7 +134,7 @@ impl Repo {
 
     /// What differs between two commits or trees, folders too. A rename is a deletion and an addition.
     pub(super) fn differences(&self, from: &Oid, to: &Oid) -> Result<Arc<Vec<Difference>>, GitError> {
-        // What a landing changes is asked when it is built and again when it is made.
+        // A landing needs the same difference when it is built and again when the target moves.
         let asked = (self.tree_of(from)?, self.tree_of(to)?);
         if asked.0 == asked.1 {
             return Ok(Arc::default());

@@ -1,5 +1,5 @@
-//! Modes, times and attributes of a person's files: where no read-only view holds these back, what became of them is seen
-//! afterwards. The kernel notes when a file was last changed in any way, and nobody can set that time.
+//! Modes, times and attributes of a person's files. Where no read-only view protects them, changes are detected
+//! afterwards. The kernel records when a file was last changed in any way, and no program can set that time.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,14 +10,15 @@ use piton_core::time::Timestamp;
 use super::error::GitError;
 use super::repo::Repo;
 
-/// So many files are looked at: that takes some 50 ms.
+/// At most so many files are looked at: that takes some 50 ms.
 const MOST: usize = 20_000;
-/// Content and the note of its change are written together. What is further apart is another change.
+/// A write sets both times together. If they are further apart, the later one is another change.
 const APART_MS: i64 = 100;
 
 impl Repo {
-    /// Tracked files of the main checkout, their folders, and git's own settings, of which something else than the content
-    /// was changed since then. A file that was written as well is not told apart from one that was only written.
+    /// Tracked files of the main checkout, their folders, and git's own settings, of which something other than the
+    /// content was changed since then. A file whose content was written as well is not listed: it cannot be
+    /// distinguished from one that was only written.
     pub fn metadata_changed(&self, since: Timestamp) -> Result<Vec<String>, GitError> {
         let own = ["", "HEAD", "config", "hooks", "info/exclude"].iter().filter_map(|name| {
             let path = self.common_dir().join(name);

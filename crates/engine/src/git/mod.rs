@@ -1,7 +1,7 @@
-//! The one door for git: nothing else in Piton starts it.
+//! The only module that starts git.
 //!
-//! The room knows repositories, worktrees, merges and refs. It must not know runs, tasks, the journal or
-//! any face: names of refs and messages come in as values. What it promises:
+//! It knows repositories, worktrees, merges and refs. It must not know runs, tasks, the journal or any user interface:
+//! names of refs and messages come in as values. What it promises:
 //!
 //! - a person's checkout is never stashed, reset or committed to; it only ever moves forward to a landed
 //!   commit, and waits with a reason when it cannot;

@@ -18,7 +18,7 @@ pub(super) const RECORD: &str = "piton-folder";
 /// Which folder it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity {
-    /// Where devices are numbered anew at each start of the machine, and this is an earlier one's, it counts for nothing.
+    /// `None` if it was recorded before the machine was restarted, since devices may get new numbers then.
     device: Option<u64>,
     inode: u64,
 }
@@ -49,7 +49,7 @@ pub(super) fn record(path: &Utf8Path, entry: &Utf8Path) -> Result<(), GitError> 
     let file = entry.join(RECORD);
     let text = format!("{} {} {inode}\n", boot::id(), device.unwrap_or_default());
     if file.is_symlink() {
-        // It would be followed.
+        // A link would be followed.
         fs::remove_file(&file).map_err(GitError::io(&file))?;
     }
     disk::fill(&file, text.as_bytes()).map_err(GitError::io(file))
@@ -67,7 +67,7 @@ fn recorded(entry: &Utf8Path) -> Option<Identity> {
 pub(super) fn check(path: &Utf8Path, entry: &Utf8Path) -> Result<(), GitError> {
     let swapped = |why: String| Err(GitError::Swapped { path: path.to_owned(), why });
     let meta = match fs::symlink_metadata(path) {
-        // There is nothing that could be taken for it.
+        // Nothing is there that could be mistaken for it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         meta => meta.map_err(GitError::io(path))?,
     };
@@ -90,7 +90,7 @@ pub(super) fn check(path: &Utf8Path, entry: &Utf8Path) -> Result<(), GitError> {
     }
 }
 
-/// Note which folder it is where that is not known yet.
+/// Record which folder it is, if that is not known yet.
 pub(super) fn record_if_unknown(path: &Utf8Path, entry: &Utf8Path) -> Result<(), GitError> {
     if recorded(entry).is_some() { Ok(()) } else { record(path, entry) }
 }

@@ -39,13 +39,14 @@ const MAKING: &str = "piton-own.new";
 const LEAVING: &str = "piton-own.old";
 /// The git directories of submodules. Their checkouts name them, so they stay where they are.
 const MODULES: &str = "modules";
-/// So many objects or more come as a pack: git syncs each that is alone. It is git's own limit for a fetch.
+/// From so many objects on they are brought over as a pack, since git syncs each loose object. It is git's own limit
+/// for a fetch.
 const PACK: u32 = 100;
-/// A larger file tells nothing of an unfinished merge or rebase.
+/// A larger file is not part of an unfinished merge or rebase.
 const LARGEST: u64 = 16 * 1024 * 1024;
-/// Git follows a symbolic ref a little further, to nobody's use.
+/// Git follows symbolic refs one level deeper, but no real repository needs that.
 const STEPS: usize = 4;
-/// What a git says when it is the disk that does not let it go on, and not what it reads.
+/// Messages of a git process that failed because of the disk, and not because of what it read.
 const DISK: [&str; 8] = [
     "No space left",
     "write error",
@@ -58,7 +59,8 @@ const DISK: [&str; 8] = [
 ];
 
 impl Worktree {
-    /// Give it a private git directory, at the commit and with the index that it has now. Nobody may be working in it.
+    /// Give it a private git directory, at the commit and with the index that it has now. No agent may be at work in
+    /// it.
     pub fn isolate(&self) -> Result<(), GitError> {
         self.rejoin_clearing(&[MAKING, LEAVING])?;
         let (repo, entry) = (self.repo(), self.git_dir());
@@ -114,20 +116,20 @@ impl Worktree {
         let included: String =
             included.iter().map(|file| format!("\tpath = {}\n", quoted(file.as_str()))).collect();
         let version = u8::from(!extensions.is_empty());
-        // What says how a repository is kept counts only in this very file, the rest wherever it stands last. Large files
-        // that an attempt adds are its own until it is over.
+        // Settings about the format of a repository count only in this very file; of all others the last one counts.
+        // Large files that an attempt adds stay in its own storage until it is over.
         Ok(format!(
             "[core]\n\trepositoryFormatVersion = {version}\n[extensions]\n{extensions}[include]\n{included}[core]\n\tbare = false\n[lfs]\n\tstorage = lfs\n"
         ))
     }
 
-    /// Bring over what an attempt has made in a private git directory, and take that away. Nobody may be working in it.
-    /// Says what could not be brought over, if anything: its files are where they were.
+    /// Bring over what an attempt has made in a private git directory, and remove that directory. No agent may be at
+    /// work in it. Returns what could not be brought over, if anything: its files are where they were.
     pub fn rejoin(&self) -> Result<Option<String>, GitError> {
         self.rejoin_clearing(&[AHEAD, MAKING, LEAVING])
     }
 
-    /// The same, with these removed of what may be half made or half gone.
+    /// The same, after removing these folders, which may be half made or half removed.
     fn rejoin_clearing(&self, halves: &[&str]) -> Result<Option<String>, GitError> {
         let entry = self.git_dir();
         clear(entry, halves)?;
@@ -135,7 +137,7 @@ impl Worktree {
         let is_used = is_used(&own);
         let mut lost = None;
         if is_used {
-            // A commit names them, so they are there before it is.
+            // A commit names these files, so they come before it.
             lfs::bring_over(&own, self.repo())?;
             lost = Attempt::new(self, &own)?.bring_over()?;
             crash::point("rejoin.brought");
@@ -160,7 +162,7 @@ struct Attempt<'a> {
     head: Option<Oid>,
     /// Commits that its refs, logs and notes name.
     named: Vec<Oid>,
-    /// What its index holds, if it is another one than before and can be read.
+    /// What its index holds, if it has changed and can be read.
     index: Option<Vec<Oid>>,
     has_objects: bool,
 }
@@ -214,7 +216,7 @@ impl<'a> Attempt<'a> {
         let staged = index.iter().flatten().filter(|oid| missing.contains(*oid));
         let wanted: BTreeSet<Oid> = new_head.iter().chain(&lonely).chain(staged).cloned().collect();
         if !self.import(&wanted)? {
-            // Something is damaged. Of all that, its commits count most.
+            // Something is damaged: bring over at least the commits of its HEAD.
             (lonely, index) = (Vec::new(), None);
             if !self.import(&new_head)? {
                 head = None;
@@ -227,7 +229,7 @@ impl<'a> Attempt<'a> {
         let place = entry.join("index");
         match (is_new, index.is_some()) {
             (true, true) => {
-                // Not in its place: a git process may be reading it.
+                // Not written in place: a git process may be reading it.
                 let near = entry.join("index.piton");
                 copy_with_age(&self.own.join("index"), &near)?;
                 fs::rename(&near, &place).map_err(GitError::io(place))?;
@@ -237,7 +239,7 @@ impl<'a> Attempt<'a> {
         }
         for commit in heads_in(&self.own.join("MERGE_HEAD")) {
             if !worktree.repo().has_object(&commit)? {
-                // Nothing can be said about a merge with something that is not there.
+                // The merged commit is missing, so the merge cannot be continued.
                 remove_if_there(&self.own.join("MERGE_HEAD"))?;
             }
         }
@@ -248,7 +250,7 @@ impl<'a> Attempt<'a> {
         if let Some(head) = head.filter(|head| Some(head) != before.as_ref()) {
             worktree.set_head(&head)?;
         }
-        // The private git directory goes next. It was synced when the agent ended, and these take its place.
+        // The private git directory is removed next. It was synced when the agent ended, and these files replace it.
         let series =
             SERIES.iter().flat_map(|series| entry.join(series).read_dir_utf8().into_iter().flatten());
         let series = series.flatten().map(|file| file.path().to_owned());
@@ -330,12 +332,12 @@ impl<'a> Attempt<'a> {
             }
         }
         crash::point("rejoin.objects");
-        // By the names that their content has, and not by those of their files.
+        // This checks objects by the hash of their content, and not by their file names.
         let call = self.call(Side::Repository, ["rev-list", "--objects", "--quiet", "--stdin"]);
         Ok(call.fed_by(list).answer()?.code == Some(0))
     }
 
-    /// What the repository has with all that it needs: where its refs are, and where the attempt began.
+    /// Commits that the repository has completely: those of its refs, and the one where the attempt began.
     fn known(&self) -> Result<Vec<Oid>, GitError> {
         let refs: BTreeSet<Oid> =
             all_refs(self.worktree.repo())?.into_values().chain(self.worktree.head()?).collect();
@@ -343,7 +345,8 @@ impl<'a> Attempt<'a> {
         Ok(there.kinds.into_keys().collect())
     }
 
-    /// Write down commits that nothing else names where they are found when the worktree goes, and where `git gc` looks.
+    /// Record commits that nothing else names in the log of HEAD: they are found there when the worktree is removed,
+    /// and `git gc` looks there.
     fn record(&self, head: &Oid, lonely: &[Oid]) -> Result<(), GitError> {
         let entry = self.worktree.git_dir();
         let (folder, log) = (entry.join("logs"), entry.join("logs/HEAD"));
@@ -356,7 +359,7 @@ impl<'a> Attempt<'a> {
         }
         for path in [&folder, &log] {
             if path.is_symlink() {
-                // It would be followed.
+                // A link would be followed.
                 remove_if_there(path)?;
             }
         }
@@ -379,7 +382,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// A file without a name, where there is room for objects.
+    /// An unnamed temporary file, on the disk that has room for objects.
     fn file(&self, text: &str) -> Result<File, GitError> {
         let made = tempfile::tempfile_in(self.worktree.git_dir());
         let filled = made.and_then(|mut file| file.write_all(text.as_bytes()).map(|()| file));
@@ -401,7 +404,7 @@ struct Objects {
     missing: BTreeSet<Oid>,
 }
 
-/// Whether a git has failed because of what it read.
+/// Whether a git process failed because of what it read.
 fn is_content(stderr: &str) -> bool {
     !DISK.iter().any(|trouble| stderr.contains(trouble))
 }
@@ -443,7 +446,7 @@ fn belongs_to(entry: &Utf8Path, top: &Utf8Path) -> bool {
     folder.is_some() && folder == top.canonicalize_utf8().ok()
 }
 
-/// Have the files looked at again: after a power cut an index may call those unchanged that are torn.
+/// Make git look at the files again: after a power cut an index may call torn files unchanged.
 pub(super) fn forget_index(entry: &Utf8Path) -> Result<(), GitError> {
     let index = entry.join(OWN).join("index");
     if index.symlink_metadata().is_ok_and(|meta| !meta.is_dir()) {
@@ -459,7 +462,7 @@ fn is_used(own: &Utf8Path) -> bool {
     is_folder && own.read_dir_utf8().into_iter().flatten().flatten().any(|entry| entry.file_name() != MODULES)
 }
 
-/// Remove what is half made or half gone, but for the repositories of submodules, which go back to their place.
+/// Remove what is half made or half removed, except the repositories of submodules, which go back to their place.
 fn clear(entry: &Utf8Path, halves: &[&str]) -> Result<(), GitError> {
     let own = entry.join(OWN);
     for half in halves.iter().map(|name| entry.join(name)) {
@@ -480,8 +483,8 @@ fn clear(entry: &Utf8Path, halves: &[&str]) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Leave nothing in an object folder but files that can be objects, and say whether there is one. What else git keeps
-/// there is derived from them, or leads elsewhere, and the agent may have written it.
+/// Remove everything from an object folder except files that can be objects. Returns whether there is one. Other files
+/// that git keeps there are derived from objects or lead elsewhere, and the agent may have written them.
 fn keep_objects(objects: &Utf8Path) -> Result<bool, GitError> {
     if !objects.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         return Ok(false);
@@ -531,8 +534,8 @@ fn head_of(own: &Utf8Path, packed: &HashMap<String, Oid>) -> Option<Oid> {
     None
 }
 
-/// The refs of a repository, as one file. The person's stash is not the agent's to pop, and what belongs to one worktree is
-/// not this one's.
+/// The refs of a repository, as one file. Without the person's stash, which the agent must not pop, and without refs
+/// that belong to a single worktree.
 fn snapshot(repo: &Repo) -> Result<String, GitError> {
     let all = all_refs(repo)?;
     let is_shared = |name: &str| {
@@ -546,7 +549,7 @@ fn all_refs(repo: &Repo) -> Result<BTreeMap<String, Oid>, GitError> {
     repo.refs_in_files().map_or_else(|| repo.all_refs(), Ok)
 }
 
-/// Have the unfinished merge, pick or rebase of one git directory in another one.
+/// Copy the unfinished merge, pick or rebase of one git directory into another one.
 fn carry_operation(from: &Utf8Path, to: &Utf8Path) -> Result<(), GitError> {
     for file in OPERATION.iter().copied().chain(["ORIG_HEAD"]) {
         remove_if_there(&to.join(file))?;
@@ -570,7 +573,7 @@ fn carry_operation(from: &Utf8Path, to: &Utf8Path) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Copy a file, if it is one and not large. Nobody's link is followed.
+/// Copy a file, if it is a regular one and not large. Symbolic links are not followed.
 fn copy_plain(from: &Utf8Path, to: &Utf8Path) -> Result<(), GitError> {
     match read_small(from) {
         Some(bytes) => {

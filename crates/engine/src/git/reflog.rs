@@ -1,5 +1,5 @@
-//! Commits that only a worktree's own records reach: an agent made them and went back, or was in the middle of something.
-//! Its reflog goes with the worktree, and then git collects them.
+//! Commits that only a worktree's own records reach: an agent made them and went back, or was in the middle of an
+//! operation. The reflog is removed with the worktree, and then git collects them.
 
 use std::fs;
 
@@ -33,15 +33,15 @@ const NOTES: [&str; 14] = [
 ];
 /// Those of them that name uncommitted work.
 const ASIDE: [&str; 3] = ["MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash"];
-/// The newest so many commits that are named are looked at; a command line has room for no more. Older ones are as a rule
+/// At most so many commits are looked at, the newest first: a command line has no room for more. Older ones are usually
 /// ancestors of these.
 const MOST: usize = 1000;
-/// How far back the history of HEAD is followed without asking which refs there are.
+/// How far back the history of HEAD is followed before all refs are read.
 const FEW: usize = 8;
 
 impl Repo {
     /// The commits that the records in a worktree's git folder name and neither `head` nor a ref reaches, without those
-    /// that others of them reach. None if all their files are elsewhere: then an agent only wrote its history again.
+    /// that others of them reach. None if all their files exist elsewhere: then an agent only rewrote its history.
     pub(super) fn lonely_commits(
         &self,
         git_dir: &Utf8Path,
@@ -70,7 +70,7 @@ impl Repo {
         if named.is_empty() {
             return Ok(named);
         }
-        // In the trees of the refs themselves what they hold is seen, and not only what was there before.
+        // The trees of the refs show what they contain, and not only what their history contained.
         let content = [
             "--objects-edge-aggressive",
             "--no-object-names",
@@ -86,7 +86,7 @@ impl Repo {
 }
 
 impl Worktree {
-    /// What a rebase or a merge put aside: uncommitted work, which is named nowhere else.
+    /// Uncommitted work that a rebase or a merge put aside, which is named nowhere else.
     pub(super) fn set_aside(&self) -> Result<Vec<Oid>, GitError> {
         let mut found = Vec::new();
         for note in ASIDE {
@@ -119,7 +119,7 @@ pub(super) fn named_in(git_dir: &Utf8Path) -> Vec<Oid> {
     }
     for log in files_below(&git_dir.join("logs")) {
         let bytes = fs::read(log).unwrap_or_default();
-        // What each line begins with: where it was, and where it went.
+        // Each line begins with the old and the new commit.
         for line in String::from_utf8_lossy(&bytes).lines().rev() {
             line.splitn(3, ' ').take(2).for_each(&mut add);
         }

@@ -1,4 +1,5 @@
-//! Refs as their files say. Starting a git takes longer than reading them, and they are looked at around every try.
+//! Refs read from their files. Starting a git process takes longer than reading them, and Piton reads them before and
+//! after every attempt.
 //!
 //! Nothing is guessed: whatever is not plain (another way of keeping refs, a link, a broken file, an odd name) is left
 //! to git, which knows what it means.
@@ -19,7 +20,7 @@ pub(super) const OF_ONE_WORKTREE: [&str; 3] = ["refs/bisect", "refs/rewritten", 
 const LONGEST: u64 = 1024;
 /// What git takes for space. Any other is part of a name.
 const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
-/// Git follows a symbolic ref a little further, to nobody's use.
+/// Git follows symbolic refs one level deeper, but no real repository needs that.
 const STEPS: usize = 4;
 
 impl Repo {
@@ -37,7 +38,7 @@ impl Repo {
     /// Every ref, and where it is; `None` where only git can tell.
     pub fn refs_in_files(&self) -> Option<BTreeMap<String, Oid>> {
         let (common, length) = (self.common_dir(), length(self.format()));
-        // Where refs are kept in another way, git leaves this for those who know only files.
+        // If refs are stored in another format, git leaves this mark for programs that only know files.
         let head = fs::read_to_string(common.join("HEAD")).ok()?;
         if head.trim_end().ends_with("/.invalid") || common.join("reftable").exists() {
             return None;
@@ -47,7 +48,7 @@ impl Repo {
         for own in OF_ONE_WORKTREE {
             loose.read(self.git_dir(), own, &[])?;
         }
-        // These come last: a ref goes from its own file into this one, never out of both.
+        // These are read last: git moves a ref from its own file into this one, so it is always in one of them.
         let mut all = match there(crate::disk::read_plain(&common.join("packed-refs")))? {
             Some(bytes) => packed(&bytes, length)?,
             None => BTreeMap::new(),
@@ -123,7 +124,7 @@ impl Loose {
     }
 
     fn hear(&mut self, name: String, bytes: &[u8]) -> Option<()> {
-        // Of one that is longer, the end is not here.
+        // The end of a longer file was not read.
         if bytes.len() as u64 >= LONGEST {
             return None;
         }
@@ -139,13 +140,13 @@ impl Loose {
 /// Refs that share a file.
 pub(super) fn packed(bytes: &[u8], length: usize) -> Option<BTreeMap<String, Oid>> {
     let text = str::from_utf8(bytes).ok()?;
-    // One that breaks off is broken, and the name at its end may have been longer.
+    // A file that breaks off is broken, and the name at its end may have been longer.
     if !text.is_empty() && !text.ends_with('\n') {
         return None;
     }
     let mut all = BTreeMap::new();
     for line in text.split_terminator('\n') {
-        // A remark, or what the tag before it stands for.
+        // A comment, or the object that the tag before it points to.
         if line.starts_with(['#', '^']) {
             continue;
         }
@@ -158,11 +159,11 @@ pub(super) fn packed(bytes: &[u8], length: usize) -> Option<BTreeMap<String, Oid
     Some(all)
 }
 
-/// With symbolic refs at what they name. One that names nothing is none.
+/// Resolve symbolic refs. One that names nothing is left out.
 fn resolve(mut all: BTreeMap<String, Oid>, symbolic: Vec<(String, String)>) -> Option<BTreeMap<String, Oid>> {
     let names: BTreeMap<String, String> = symbolic.into_iter().collect();
     for name in names.keys() {
-        // One of the same name that is packed counts no more.
+        // A packed ref of the same name no longer counts.
         all.remove(name);
     }
     let mut found = Vec::new();
@@ -183,7 +184,7 @@ fn resolve(mut all: BTreeMap<String, Oid>, symbolic: Vec<(String, String)>) -> O
     Some(all)
 }
 
-/// `None` of the outer kind if it could not be found out.
+/// The outer `None`: it could not be found out.
 fn there<T>(result: io::Result<T>) -> Option<Option<T>> {
     match result {
         Ok(value) => Some(Some(value)),
@@ -197,7 +198,7 @@ fn object(text: &str, length: usize) -> Option<Oid> {
     oid(text).filter(|_| is_any)
 }
 
-/// A name that git takes for one, or the beginning of one.
+/// Whether git accepts it as a ref name, or as the beginning of one.
 pub(super) fn is_plain(name: &str) -> bool {
     let odd = |byte: u8| byte.is_ascii_control() || b" ~^:?*[\\".contains(&byte);
     let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");

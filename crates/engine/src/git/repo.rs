@@ -35,11 +35,11 @@ pub struct Repo {
     scribe: Arc<Scribe>,
     /// Piton's own folder, where the repository is Piton's own and lies in it.
     home: Option<Utf8PathBuf>,
-    /// What only looks writes nothing but this.
+    /// The temporary folder of a read-only repository, which writes nothing else.
     scratch: Option<Arc<Scratch>>,
 }
 
-/// What need not be asked again.
+/// Answers that need not be asked for again.
 #[derive(Debug)]
 struct Known {
     oracle: Oracle,
@@ -88,7 +88,7 @@ pub struct Checkout {
 pub struct Identity {
     pub name: String,
     pub email: String,
-    /// `false`: nobody told git, and these are Piton's own.
+    /// `false`: git's configuration does not name the user, and these are Piton's own.
     pub configured: bool,
 }
 
@@ -100,7 +100,7 @@ impl Repo {
     /// The same with a git handle of the caller's: its environment and guard stay.
     pub fn discover_with(git: &Git, path: &Utf8Path) -> Result<Repo, GitError> {
         let given = path.canonicalize_utf8().map_err(GitError::io(path))?;
-        // Where an attempt has a private git directory, what is in there is for the agent's git alone.
+        // The private git directory of an attempt is only for the agent's git.
         let private = private_dir::around(&given);
         let git = match &private {
             Some((top, entry, common)) => git.in_place(top, entry, common, &entry.join("index")),
@@ -136,7 +136,7 @@ impl Repo {
         Repo { git: self.git.guarded_by(guard), scribe: Arc::default(), ..self.clone() }
     }
 
-    /// The same repository as Piton's own, which nobody else uses.
+    /// The same repository as Piton's own, which no other program uses.
     pub(super) fn kept_in(self, home: &Utf8Path) -> Repo {
         Repo { home: Some(home.to_owned()), ..self }
     }
@@ -298,7 +298,7 @@ impl Repo {
         Ok(list.lines().filter_map(oid).collect())
     }
 
-    /// Who the user told git they are, or Piton. What git would guess from the host is not taken.
+    /// The identity that the user configured in git, or Piton's. What git would guess from the host is not used.
     pub fn identity(&self) -> Result<&Identity, GitError> {
         match self.known.identity.get() {
             Some(identity) => Ok(identity),
@@ -330,7 +330,7 @@ impl Repo {
         }
         let asked = ["config", "--show-scope", "--type=bool", "--get-regexp", SIGNING];
         let answer = self.git.call(asked).answer()?;
-        // What this very call is told is not what the person said.
+        // Settings of this very command are not the person's.
         let said = lossy(&answer.stdout);
         let said = said.lines().filter(|line| !line.starts_with("command"));
         // A scope, a tab, a name and a value. Of several, the last one counts.
@@ -428,12 +428,12 @@ impl Repo {
         self.home.clone().unwrap_or_else(|| self.common.join("piton"))
     }
 
-    /// Whether git would pass over any of these, or cannot take it. They need not exist.
+    /// Whether git would ignore any of these paths, or cannot add it. They need not exist.
     pub fn ignores(&self, paths: &[String]) -> Result<bool, GitError> {
         if paths.is_empty() {
             return Ok(false);
         }
-        // It takes paths and no patterns, and does not understand being told so.
+        // This command takes paths and not patterns, and rejects the option that says so.
         let paths = paths.iter().map(|path| format!("./{path}"));
         let call = self.git.call(["check-ignore", "--"]).env("GIT_LITERAL_PATHSPECS", "0").args(paths);
         let answer = call.answer()?;
@@ -466,7 +466,7 @@ pub(super) fn resolve(git: &Git, revision: &str) -> Result<Option<Oid>, GitError
             None => Err(answer.unexpected()),
         },
         Some(1) => Ok(None),
-        // A revision git cannot even parse, or one that names no commit, says so; silence is the norm.
+        // Git cannot parse the revision, or it names no commit.
         Some(128) if !answer.stderr.contains("not a git repository") => Ok(None),
         _ => Err(answer.failed()),
     }
@@ -494,7 +494,7 @@ pub(super) fn read_checkouts(list: &[u8]) -> Vec<Checkout> {
     found
 }
 
-/// What git says about the place that it is asked in.
+/// What git reports about a folder.
 struct Facts {
     format: ObjectFormat,
     common: Utf8PathBuf,
@@ -503,7 +503,7 @@ struct Facts {
     has_commit: bool,
 }
 
-/// Ask once: commands of the ledger take hardly longer than a git does.
+/// Ask git once: a whole ledger command takes hardly longer than one git process.
 fn facts(git: &Git, given: &Utf8Path) -> Result<Facts, GitError> {
     const PLACES: [&str; 3] = ["--git-common-dir", "--absolute-git-dir", "--show-toplevel"];
     let kinds = ["--is-bare-repository", "--is-inside-work-tree", "--show-object-format"];
@@ -543,8 +543,8 @@ fn facts(git: &Git, given: &Utf8Path) -> Result<Facts, GitError> {
     Ok(Facts { format, common: common?, git_dir: git_dir?, top: top?, has_commit })
 }
 
-/// The git directory that the checkout at `top` shares with others, where it is plain to see. Git knows more
-/// ways than this: settings that move the checkout elsewhere, or say that there is none.
+/// The git directory that the checkout at `top` shares with others, in the simple cases. Git knows more ways: settings
+/// that move the checkout elsewhere, or say that there is none.
 pub fn common_dir(top: &Utf8Path) -> Option<Utf8PathBuf> {
     let mut dir = top.join(".git");
     if dir.is_file() {

@@ -1,4 +1,4 @@
-//! Rescue: content that may exist only in one worktree is committed to a ref before anything happens to it.
+//! Rescue: content that may exist only in one worktree is committed to a ref before anything changes it.
 
 use std::fs;
 
@@ -27,9 +27,9 @@ pub struct Rescue {
     pub message: String,
     /// Refs or folders of refs that count as safe for commits; empty: every branch, tag and pin.
     pub kept: Vec<String>,
-    /// The pin that keeps what is committed there, as a rule: asked first.
+    /// The pin that usually keeps the commits of the worktree: checked first.
     pub pin: Option<String>,
-    /// Whether commits count that only the records of a worktree name: work was done there.
+    /// Whether commits count that only the worktree's own records name: they do if an agent worked there.
     pub reflogs: bool,
 }
 
@@ -166,7 +166,7 @@ impl Repo {
         }
     }
 
-    /// Keep a commit, unless a ref does so already, and those besides that no ref reaches: all under one ref.
+    /// Keep a commit, unless a ref does so already, and other commits that no ref reaches: all under one ref.
     pub(super) fn rescue_commits(
         &self,
         rescue: &Rescue,

@@ -22,13 +22,13 @@ struct Resident {
 
 impl Resident {
     fn start(git: &Git, common: &Utf8Path, args: &[&str]) -> Result<Resident, GitError> {
-        // It stands somewhere else: a search for git processes at work in the repository must not find this one.
+        // It runs in another folder: a search for git processes at work in the repository must not find this one.
         let git = git.at(common.ancestors().last().unwrap_or(common));
         let (child, input, output) = git.call(args).global(format!("--git-dir={common}")).converse()?;
         Ok(Resident { child, input: Some(input), output: BufReader::new(output) })
     }
 
-    /// Say something and hear so many lines; `None` if it has gone, and then it is of no more use.
+    /// Send a text and read so many lines; `None` if the process has ended, and then a new one is needed.
     fn ask<const N: usize>(&mut self, text: &str) -> Option<[String; N]> {
         self.input.as_mut()?.write_all(text.as_bytes()).ok()?;
         let mut lines = [const { String::new() }; N];
@@ -43,7 +43,7 @@ impl Resident {
 }
 
 impl Resident {
-    /// Let it go; whether it was killed, and how.
+    /// End it. Returns how it was killed, if it was.
     fn end(mut self) -> Option<String> {
         drop(self.input.take());
         self.child.wait().ok().filter(|status| status.code().is_none()).map(|status| status.to_string())
@@ -85,7 +85,7 @@ impl Oracle {
             return Ok(None);
         }
         let Ok(mut talk) = self.talk.lock() else { return Err(unexpected("")) };
-        // It may have been killed since the last question: a new one is as good.
+        // It may have been killed since the last question: then ask a new one.
         for _ in 0..2 {
             let mut current = match talk.take() {
                 Some(current) => current,
@@ -131,7 +131,7 @@ impl Scribe {
                 }
             }
         }
-        // It ends at the first refusal, without a word to us: one that is asked nothing else says why.
+        // It ends at the first refusal, and its stderr is not read: a fresh process with the same input says why.
         git.call(ARGS).input(lines.to_owned()).run()
     }
 }

@@ -18,7 +18,7 @@ const FOLDERS: [&str; 5] = ["refs/heads", "objects/info", "objects/pack", "info"
 const FILES: [&str; 5] = ["HEAD", "objects/info/alternates", "config", "packed-refs", "index"];
 
 impl Worktree {
-    /// Make what [`Worktree::isolate`] will fill. For a new worktree, in which nobody has worked.
+    /// Make what [`Worktree::isolate`] will fill. For a new worktree, in which no agent has worked.
     pub fn make_ahead(&self) {
         // Where this is impossible, `isolate` says why.
         let _ = make(&self.git_dir().join(AHEAD), self.repo().common_dir());
@@ -26,7 +26,7 @@ impl Worktree {
     }
 }
 
-/// Have them at `place`. What is there already stays.
+/// Make them at `place`. What is there already stays.
 pub(super) fn make(place: &Utf8Path, common: &Utf8Path) -> Result<(), GitError> {
     for folder in FOLDERS.map(|name| place.join(name)) {
         fs::create_dir_all(&folder).map_err(GitError::io(folder))?;

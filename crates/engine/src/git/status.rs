@@ -1,4 +1,4 @@
-//! What is going on in a checkout, read without touching it.
+//! The state of a checkout, read without touching it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -35,7 +35,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Nothing that a commit would take.
+    /// Whether a commit would take nothing.
     pub fn is_clean(&self) -> bool {
         self.dirty.is_empty() && self.untracked.is_empty() && self.merge_head.is_none()
     }

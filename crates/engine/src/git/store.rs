@@ -16,9 +16,9 @@ use crate::{crash, disk};
 /// Below Piton's own folder.
 const PLACE: &str = "store";
 
-/// What programs can make again, and make a lot of. Whatever else is to be left out, a `.gitignore` says.
+/// Large folders that programs can make again. A `.gitignore` can name more files to leave out.
 const REMADE: &str = "node_modules/\n.venv/\n__pycache__/\n.cache/\n.tox/\n.gradle/\n";
-/// What is kept is what was there, byte by byte.
+/// Files are stored byte by byte, without filters.
 const AS_IT_IS: &str = "* -text -filter -ident -working-tree-encoding\n";
 
 impl Repo {
@@ -56,14 +56,14 @@ impl Repo {
     }
 }
 
-/// With one commit of nothing: whatever is in the project differs from that.
+/// With one empty commit: everything in the project differs from it.
 fn make(home: &Utf8Path, place: &Utf8Path, lock: Arc<Lock>) -> Result<(), GitError> {
     let half = home.join(format!("{}{PLACE}", disk::HALF_WRITTEN));
     if half.is_dir() {
         fs::remove_dir_all(&half).map_err(GitError::io(half.clone()))?;
     }
     disk::private_folder(&half).map_err(GitError::io(half.clone()))?;
-    // A git that outlives us holds the lock, so nobody takes this away under its hands.
+    // A git process that outlives us holds the lock, so no other process removes this folder while it works there.
     let git = Git::with_env(&half, &[("GIT_DIR", half.as_str())]).guarded_by(lock);
     git.call(["init", "--quiet", "--bare", "--template=", "--initial-branch=store"]).run()?;
     let info = half.join("info");

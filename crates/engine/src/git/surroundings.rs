@@ -39,7 +39,7 @@ pub(super) fn check_surroundings(repo: &Repo, path: &Utf8Path) -> Result<(), Git
     let top = repo::real(Utf8Path::new(&top))?;
     let Ok(inside) = path.strip_prefix(&top) else { return Ok(()) };
     let is_ignored = |folder: &Utf8Path| {
-        // This one command does not take literal paths, and an absolute path has no magic in it.
+        // This command rejects literal pathspecs, but an absolute path contains no pathspec magic.
         let call = git.call(["check-ignore", "--quiet", "--", &format!("{folder}/")]);
         call.env("GIT_LITERAL_PATHSPECS", "0").yes()
     };

@@ -54,7 +54,7 @@ pub enum Wait {
         checkout: Utf8PathBuf,
         what: &'static str,
     },
-    /// Another git holds this lock, or died with it.
+    /// Another git process holds this lock, or died with it.
     Locked {
         path: Utf8PathBuf,
     },
@@ -164,7 +164,8 @@ impl Repo {
             }
             let here: Vec<&Checkout> = holders.iter().filter(|holder| holder.path.exists()).collect();
             if let Some(holder) = here.iter().find(|holder| repo.is_pitons(&holder.path)) {
-                // An agent put it on the target. Nothing of Piton's is written where agents work, and it is not for long.
+                // An agent checked out the target. Piton writes nothing where agents work, so the landing waits for the
+                // agent's end.
                 let (checkout, what) = (holder.path.clone(), "the work of an agent");
                 return Ok(Moved::Waits(Wait::Operation { checkout, what }));
             }
@@ -190,9 +191,9 @@ impl Repo {
         Ok(moved)
     }
 
-    /// After a crash, with the target at `candidate`: clear away what the git that moved it left in the
-    /// checkout, younger than `since`, and write the files again that a power cut took. Says what is in the way. After
-    /// it the move is on the disk, whichever process made it and however far it got.
+    /// After a crash, with the target at `candidate`: clear away what the git that moved it left in the checkout,
+    /// younger than `since`, and write the files again that a power cut took. Returns what is in the way. Afterwards
+    /// the move is on the disk, whichever process made it and however far it got.
     pub fn settle_target(
         &self,
         lease: &LandingLease,
@@ -211,7 +212,7 @@ impl Repo {
             let git_dir = repo::git_dir_of(&git)?;
             forward::clear_of_merges(&git_dir, &lease.branch, &holder.path, Some(since))?;
             for lock in forward::locks_in(&git_dir) {
-                // A git at work there may be anybody's, or another one of ours.
+                // A git process at work there may be a person's, or another one of ours.
                 if !forward::is_left(&lock, &lease.branch, &holder.path, Some(since)) {
                     return Ok(Some(Wait::Locked { path: lock }));
                 }
@@ -224,7 +225,7 @@ impl Repo {
         Ok(None)
     }
 
-    /// Where the ref is decides, unless it is still at `old`.
+    /// The position of the ref decides, unless it is still at `old`.
     pub(super) fn verdict(
         &self,
         lease: &LandingLease,
@@ -255,8 +256,8 @@ impl Repo {
         self.swap_ref(self.git(), lease, old, candidate)
     }
 
-    /// The one way a target moves: under its own name, from `old` or not at all. Whatever is checked out where `git`
-    /// works, no other branch can move.
+    /// The only way a target moves: under its own name, from `old` or not at all. Whatever branch is checked out, no
+    /// other branch can move.
     pub(super) fn swap_ref(
         &self,
         git: &Git,
@@ -274,7 +275,7 @@ impl Repo {
         Ok(self.verdict(lease, old, candidate)?.unwrap_or_else(refused))
     }
 
-    /// A branch being rebased or bisected is checked out in spirit: its end will set the branch.
+    /// A branch that is being rebased or bisected counts as checked out: the end of that operation will set the branch.
     fn rewriting(&self, branch: &str) -> Result<Option<Wait>, GitError> {
         let name = branch_ref(branch)?;
         for git_dir in status::git_dirs(self.common_dir()) {
@@ -290,10 +291,10 @@ impl Repo {
         Ok(None)
     }
 
-    /// A lock that holds our candidate was left by a git of ours that died: nobody else knows the id, and
-    /// with the lease in hand that git is gone. An empty one may be ours as well, since git makes the file
-    /// before it writes the id: it goes if it is younger than the intent and no living git can have made it.
-    /// Any other lock is not ours.
+    /// A lock that holds our candidate was left by a git process of ours that died: no other process knows the id, and
+    /// since we hold the lease that process is gone. An empty one may be ours as well, since git makes the file before
+    /// it writes the id: it is removed if it is younger than the intent and no living git process can have made it. Any
+    /// other lock is not ours.
     pub(super) fn clear_ref_lock(
         &self,
         lease: &LandingLease,

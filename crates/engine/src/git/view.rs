@@ -1,10 +1,10 @@
 //! How Piton looks at a worktree that an agent works in: by a git directory of its own.
 //!
-//! An agent can write to its worktree's git directory. Settings there (`config.worktree`) name programs,
-//! `commondir` names another repository, and a link in the place of a file that git writes leads to another file.
-//! So no git of Piton's is pointed there. Each look has a folder of its own for a git directory, with a copy of HEAD and of
-//! the index. Settings, refs and objects are those of the repository. What has to change in the worktree's git directory
-//! is put there afterwards, file by file, and no link is followed.
+//! An agent can write to its worktree's git directory. Settings there (`config.worktree`) name programs, `commondir`
+//! names another repository, and a link in the place of a file that git writes leads to another file. So Piton never
+//! runs git with that directory. Each look has a folder of its own for a git directory, with a copy of HEAD and of the
+//! index. Settings, refs and objects are those of the repository. What has to change in the worktree's git directory is
+//! put there afterwards, file by file, and no link is followed.
 
 use std::fs;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl View {
         let own = scratch.path();
         let git = repo.git().in_place(worktree.path(), own, repo.common_dir(), &own.join("index"));
         set_head(repo, &git, own, worktree.head()?.as_ref())?;
-        // git-lfs goes by this file alone.
+        // git-lfs reads only this file.
         let common = own.join("commondir");
         disk::fill(&common, repo.common_dir().as_str().as_bytes()).map_err(GitError::io(common))?;
         // The person's settings for their own worktree, such as filters: git gives a new worktree the same.
@@ -117,7 +117,7 @@ impl Worktree {
         Ok((answer.code == Some(0)).then(|| name(String::from_utf8_lossy(&answer.stdout).trim_end())))
     }
 
-    /// Put its HEAD at a commit, on no branch. Nobody may be working in it.
+    /// Detach its HEAD at a commit. No agent may be at work in it.
     pub(super) fn set_head(&self, commit: &Oid) -> Result<(), GitError> {
         let entry = self.git_dir();
         // Git appends to the log, and would follow a link.
@@ -127,7 +127,8 @@ impl Worktree {
             }
         }
         if self.repo().has_reftable() {
-            // Whose HEAD this way of keeping refs would set from elsewhere, it does not say. Nothing is run by it.
+            // With reftable, git does not say whose HEAD it would set from another git directory, so it runs with this
+            // one. `update-ref` starts no other programs.
             let (common, index) = (self.repo().common_dir(), entry.join("index"));
             let git = self.repo().git().in_place(self.path(), entry, common, &index);
             return git.call(["update-ref", "--no-deref", "-m", "piton", "HEAD", commit.as_str()]).run();
@@ -136,7 +137,7 @@ impl Worktree {
         self.repo().write_refs(&format!("option no-deref\nupdate worktrees/{name}/HEAD {commit}\n"))
     }
 
-    /// Make what a look has come to the state of the worktree: its index, and a merge that was begun.
+    /// Give the worktree the state of a view: its index, and a merge that was begun.
     pub(super) fn take_over(&self, view: &View) -> Result<(), GitError> {
         view.index().keep(self.git_dir()).map_err(GitError::io(self.git_dir()))?;
         for file in OPERATION.iter().rev() {
@@ -210,7 +211,7 @@ impl Repo {
 
 /// Give a git directory of ours a HEAD.
 fn set_head(repo: &Repo, git: &Git, own: &Utf8Path, commit: Option<&Oid>) -> Result<(), GitError> {
-    // Git takes no folder for a git directory that has none. No branch has that name.
+    // Without a HEAD, git does not recognize a git directory. No branch has this name.
     let text = commit.map_or_else(|| "ref: refs/heads/.none".to_owned(), Oid::to_string);
     let file = own.join("HEAD");
     fs::write(&file, format!("{text}\n")).map_err(GitError::io(file))?;
@@ -224,7 +225,7 @@ fn set_head(repo: &Repo, git: &Git, own: &Utf8Path, commit: Option<&Oid>) -> Res
     }
 }
 
-/// Whether it is there or not: who follows it finds out.
+/// Make a link, whether or not its target exists.
 pub(super) fn link(to: &Utf8Path, at: &Utf8Path) -> Result<(), GitError> {
     #[cfg(unix)]
     let linked = std::os::unix::fs::symlink(to, at);

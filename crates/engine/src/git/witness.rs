@@ -20,14 +20,14 @@ use crate::disk;
 const TIES: [&str; 2] = ["commondir", "gitdir"];
 /// Of a larger file only size and time are looked at.
 const LARGEST: u64 = 4 * 1024 * 1024;
-/// So much is read of all files together; of the others, again, size and time.
+/// At most so much is read of all files together; of the rest, again only size and time.
 const MOST: u64 = 64 * 1024 * 1024;
 
-/// The main checkout, as far as it is not what its commit says.
+/// The files of the main checkout that differ from its commit.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Uncommitted {
     head: Option<Oid>,
-    /// Files that differ from that commit, or are in none; nothing for one that is not there.
+    /// Files that differ from that commit, or are untracked; `None` for a deleted file.
     changed: BTreeMap<String, Option<Look>>,
 }
 
@@ -72,11 +72,11 @@ impl Look {
     }
 }
 
-/// What became of a file.
+/// What happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Changed,
-    /// It is again what its commit says, and what it was is lost.
+    /// It is again as in its commit, and its changes are lost.
     PutBack,
     Removed,
 }
@@ -92,7 +92,7 @@ impl Repo {
         Ok(lossy(&list).lines().filter_map(read).collect())
     }
 
-    /// Put one ref back to where it was, or away if it was not there; only if it is still where it was found.
+    /// Put one ref back to where it was, or delete it if it did not exist; only if it is still where it was found.
     pub fn put_back(&self, name: &str, was: Option<&Oid>, found: Option<&Oid>) -> Result<(), GitError> {
         let line = match (was, found) {
             (Some(was), Some(found)) => format!("update {name} {was} {found}\n"),
@@ -115,7 +115,7 @@ impl Repo {
             look(name.to_owned());
         }
         for entry in self.common_dir().join("hooks").read_dir_utf8().into_iter().flatten().flatten() {
-            // An example is none, whatever it says.
+            // An example hook never runs.
             if !entry.file_name().ends_with(".sample") {
                 look(format!("hooks/{}", entry.file_name()));
             }
@@ -136,7 +136,7 @@ impl Repo {
         Ok(Uncommitted { head: status.head, changed: changed.collect() })
     }
 
-    /// What became of files of the main checkout since `before`.
+    /// What happened to files of the main checkout since `before`.
     pub fn fates(&self, before: &Uncommitted, now: &Uncommitted) -> Result<Vec<(String, Fate)>, GitError> {
         let mut fates = Vec::new();
         for (name, found) in &now.changed {
@@ -150,7 +150,7 @@ impl Repo {
         let gone: Vec<_> =
             before.changed.iter().filter(|(name, _)| !now.changed.contains_key(*name)).collect();
         let Some(top) = self.main_checkout()?.filter(|_| !gone.is_empty()) else { return Ok(fates) };
-        // What came with another commit is what that says: nothing was put back.
+        // Files that another commit changed are as that commit says: nothing was put back.
         let moved = match (&before.head, &now.head) {
             (Some(was), Some(head)) if was != head => {
                 self.diff_names(&self.tree_of(was)?, &self.tree_of(head)?)?
@@ -213,7 +213,8 @@ impl Worktree {
         inside.chain(read(".git", &self.path().join(".git"))).collect()
     }
 
-    /// Tie it as before; says what had to be written. A git that followed other ties would run what they name.
+    /// Tie it as before. Returns what had to be written. A git process that followed other ties would run what they
+    /// name.
     pub fn tie_again(&self, before: &BTreeMap<String, String>) -> Result<Vec<String>, GitError> {
         let now = self.ties();
         let mut written = Vec::new();

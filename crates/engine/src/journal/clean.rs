@@ -25,12 +25,12 @@ pub(super) fn without_secrets(event: Event, redactor: &Redactor) -> (Event, Opti
     if matches!(redactor.text(&text), Cow::Borrowed(_)) {
         return (event, Some(text));
     }
-    // By its text there and back: the code that turns events into values, and values into events, would be used only here.
+    // Through JSON text and back: code that turns events into values and back would be used only here.
     let Ok(mut value) = serde_json::from_str(&text) else { return (event, Some(text)) };
     clean(&mut value, redactor);
     match serde_json::from_str(&value.to_string()) {
         Ok(clean) => (clean, None),
-        // An id that holds a secret would be none any more; then it is worth more than the secret.
+        // An id that contains a secret would no longer be valid without it. The event matters more than the secret.
         Err(_) => (event, Some(text)),
     }
 }

@@ -14,7 +14,7 @@ use rusqlite::ffi;
 pub struct JournalError {
     pub path: Utf8PathBuf,
     pub trouble: Trouble,
-    /// The state given along holds what the journal may not: it must be dropped and loaded again.
+    /// The caller's state may hold events that the journal does not: drop it and load it again.
     pub spoiled: bool,
 }
 
@@ -77,7 +77,7 @@ pub enum Trouble {
 impl Trouble {
     pub(super) fn at(self, path: &Utf8Path) -> JournalError {
         let trouble = match self {
-            // To SQLite this is like any other write that fails.
+            // SQLite reports this like any other write that fails.
             Trouble::Io { detail } if is_read_only(path) => {
                 Trouble::Io { detail: format!("the disk has become read-only: {detail}") }
             }
@@ -106,7 +106,8 @@ impl Trouble {
     }
 }
 
-/// Whether the disk refuses all changes. Its lock is asked, for closing the database would drop SQLite's own locks.
+/// Whether the disk refuses all changes. The lock file is opened to find out, since closing the database file would
+/// drop SQLite's own locks.
 fn is_read_only(path: &Utf8Path) -> bool {
     let opened = File::options().write(true).open(format!("{path}.lock"));
     opened.is_err_and(|error| error.kind() == io::ErrorKind::ReadOnlyFilesystem)

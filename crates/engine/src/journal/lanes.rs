@@ -1,4 +1,4 @@
-//! Lanes: where tasks are found by their status without a look at the others, in the order in which they have their turn.
+//! Lanes: an index that finds tasks by their status without reading the others, in the order of their turn.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use piton_core::run::{Proof, Status, Task};
 
 use super::Cell;
 
-/// What a task is on, for those who look for tasks without scanning. A pending task that waits for others is on none.
+/// The lanes, for queries that find tasks without scanning. A pending task that waits for others is on none.
 pub(super) mod lane {
     pub(crate) const READY: i64 = 1;
     /// Ready, but not before a certain time.
@@ -24,7 +24,7 @@ pub(super) mod lane {
     pub(crate) const UNREACHABLE: i64 = 9;
     /// Waits for another list.
     pub(crate) const WAITING: i64 = 10;
-    /// Completed, by what it is called so.
+    /// Completed, by the kind of proof.
     pub(crate) const LANDED: i64 = 11;
     pub(crate) const REPORTED: i64 = 12;
     pub(crate) const COMPLETED: i64 = 13;
@@ -62,12 +62,12 @@ fn usual_lane(status: Status) -> i64 {
     }
 }
 
-/// Whether the tasks of a lane wait for their turn, or had it. Others are told in the order of their names.
+/// Whether the tasks of a lane wait for their turn, or had it. Others are listed in the order of their names.
 pub(super) fn has_turn(lane: i64) -> bool {
     lane <= lane::AGAIN
 }
 
-/// The lanes that have every task of a status; `None` for one that has to be looked for among all.
+/// The lanes that have every task of a status; `None` if all tasks have to be searched.
 pub(super) fn lanes_of(status: Status) -> Option<&'static [i64]> {
     use Status::*;
     Some(match status {

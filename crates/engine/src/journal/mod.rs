@@ -1,12 +1,12 @@
 //! The journal: an append-only table of events in SQLite, and a cache of their fold beside it.
 //!
-//! This room is the only one with SQL. A command is decided inside the write transaction that records
-//! it; the rows that changed are written in the same transaction, so a one-shot command reads and
-//! writes what it touches, whatever the size of the plan. The engine keeps a complete state and commits
-//! what waits for it as one group. Other processes may append at any time.
+//! This is the only module with SQL. A command is decided inside the write transaction that records it; the rows that
+//! changed are written in the same transaction, so a one-shot command reads and writes what it touches, whatever the
+//! size of the plan. The engine keeps a complete state and commits what waits for it as one group. Other processes may
+//! append at any time.
 //!
-//! The events are the truth. Tasks, links, counts and facts are a cache: [`Journal::prove`] compares
-//! them with the fold, [`Journal::rebuild`] makes them anew.
+//! The events are the truth. Tasks, links, counts and facts are a cache: [`Journal::prove`] compares them with the
+//! fold, [`Journal::rebuild`] makes them again.
 
 mod clean;
 mod error;
@@ -42,15 +42,15 @@ pub struct Journal {
     connection: Connection,
     path: Utf8PathBuf,
     writable: bool,
-    /// An error told that this connection is not to be trusted any more.
+    /// An error showed that this connection can no longer be trusted.
     broken: bool,
-    /// The run, the version of the data and the position at which nothing new was to be seen.
+    /// The run, the data version and the position at which nothing new was found.
     seen: Option<(RunId, i64, u64)>,
     /// The run that was committed to last, and its number, which it keeps.
     number: Option<(RunId, i64)>,
     /// Tasks read by the last one-shot command.
     loaded: usize,
-    /// Held as long as the journal is open, so that nobody moves the file away meanwhile.
+    /// Held as long as the journal is open, so that no recovery moves the file away meanwhile.
     _presence: Option<File>,
     /// What `path` named when it was opened.
     footing: recover::Footing,
@@ -59,16 +59,16 @@ pub struct Journal {
 /// A place in the plan: group and dependency level.
 pub type Cell = (u32, u32);
 
-/// What a group of commands came to.
+/// The results of a group of commands.
 #[derive(Debug, Default)]
 pub struct Committed {
-    /// What others had appended before.
+    /// What other processes had appended before.
     pub foreign: Vec<Recorded>,
     /// One for each command, in order.
     pub outcomes: Vec<Result<Vec<Recorded>, Refusal>>,
 }
 
-/// How often a check has run, and what came of it.
+/// How often a check has run, and its results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckCount {
     pub name: String,
@@ -88,7 +88,7 @@ pub struct RunSummary {
     pub plan: String,
     pub created: Timestamp,
     pub seq: u64,
-    /// The engine that began last and has not said it stopped.
+    /// The engine that began last and has not recorded that it stopped.
     pub engine: Option<String>,
     pub stop: Option<StopMode>,
     pub stopped: Option<StopReason>,
@@ -109,7 +109,7 @@ impl RunSummary {
 }
 
 impl Journal {
-    /// Open the journal in `folder` for writing; made or brought up to date where need be.
+    /// Open the journal in `folder` for writing. It is created or upgraded if necessary.
     pub fn open(folder: &Utf8Path) -> Result<Journal, JournalError> {
         let (connection, path, presence) = schema::open_writer(folder)?;
         Ok(Journal::new(connection, path, Some(presence)))
@@ -139,8 +139,8 @@ impl Journal {
         }
     }
 
-    /// Close tidily: what is in the log goes into the database, if nobody else has it open. A journal
-    /// that is only dropped is as safe, and leaves this to the next process.
+    /// Close tidily: what is in the log goes into the database, if no other process has it open. A journal that is only
+    /// dropped is as safe, and leaves this to the next process.
     pub fn close(self) -> Result<(), JournalError> {
         if self.writable && !self.broken {
             let tidy = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
@@ -163,7 +163,7 @@ impl Journal {
         self.loaded
     }
 
-    /// Nothing counts that went into files which nobody finds any more.
+    /// Fail if the open files were removed: what is written to them is lost.
     fn check_footing(&self) -> Result<(), Trouble> {
         match self.writable && !self.footing.holds() {
             true => Err(recover::save_removed(&self.connection, &self.path, &self.footing)),
@@ -175,7 +175,7 @@ impl Journal {
         trouble.into().at(&self.path)
     }
 
-    /// Look at the database as of one moment: inside of another look, that of the other.
+    /// Read the database as of one moment. A nested call reads the moment of the outer one.
     fn reading<T>(&self, look: impl FnOnce(&Connection) -> Result<T, Trouble>) -> Result<T, JournalError> {
         let moment = || {
             if self.broken {

@@ -50,7 +50,7 @@ pub(super) fn refuse_network(folder: &Utf8Path) -> Result<(), Trouble> {
 
 #[cfg(target_os = "linux")]
 fn network_kind(folder: &Utf8Path) -> Option<String> {
-    // A folder that cannot be asked is judged by what SQLite meets there.
+    // If the folder's type is unknown, SQLite reports what is wrong with it.
     let facts = rustix::fs::statfs(folder.as_std_path()).ok()?;
     // The type is signed on some machines; only the low 32 bits carry the number.
     let number = u64::from(facts.f_type as u32);

@@ -11,12 +11,12 @@ use super::error::{JournalError, Trouble};
 use super::query::{self, Head};
 use super::rows::{Begun, CellRow, LAYOUT, TaskRow, commits_of, key, unkey};
 
-/// More than these are counted, not listed.
+/// At most so many differences are listed; the rest is counted.
 const LISTED: usize = 20;
 
 impl Journal {
-    /// Replay the journal of a run and compare with its snapshot: what differs, in words. Nothing is
-    /// the proof that they are equal.
+    /// Replay the journal of a run and compare it with its snapshot. Returns the differences in words; an empty list
+    /// proves that they are equal.
     pub fn prove(&self, run: &RunId) -> Result<Vec<String>, JournalError> {
         self.reading(|db| {
             let head = query::head(db, run)?;
@@ -43,7 +43,7 @@ impl Journal {
         })
     }
 
-    /// Whether the database is whole: what is not, in words.
+    /// Check whether the database is whole. Returns what is damaged, in words.
     pub fn integrity(&self) -> Result<Vec<String>, JournalError> {
         self.reading(|db| {
             let mut found = check(db, "quick_check")?;
@@ -70,7 +70,7 @@ impl Journal {
     }
 }
 
-/// SQLite's own check: nothing if all is well.
+/// SQLite's own check: an empty list if all is well.
 pub(super) fn check(db: &Connection, pragma: &str) -> Result<Vec<String>, Trouble> {
     let mut select = db.prepare(&format!("PRAGMA {pragma}"))?;
     let lines = select.query_map((), |row| row.get::<_, String>(0))?;

@@ -13,7 +13,7 @@ use super::error::Trouble;
 use super::lanes::lane;
 use super::rows::{Begun, CellRow, LAYOUT, Moving, TASK_COLUMNS, TaskRow, commit_key, key, unkey, unsigned};
 
-/// Where a run stands.
+/// The head of a run: its number and last position.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
     pub no: i64,
@@ -23,7 +23,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Of a run that this connection has just written, and nobody since.
+    /// Of a run that this connection has just written, and no other connection since.
     pub(super) fn current(no: i64, seq: u64) -> Head {
         Head { no, seq, layout: LAYOUT, moving: String::new() }
     }
@@ -301,7 +301,7 @@ pub(super) fn spec_of(recorded: Recorded) -> Result<TaskSpec, Trouble> {
     }
 }
 
-/// What the journal of a run holds beyond `seq`.
+/// The events of a run after `seq`.
 pub(super) fn foreign(
     db: &Connection,
     run: &RunId,
@@ -340,7 +340,7 @@ pub(super) fn replay(db: &Connection, run: &RunId, no: i64) -> Result<State, Tro
     replay_and(db, run, no, |_| {})
 }
 
-/// The same, with a look at each event.
+/// The same, calling a function for each event.
 pub(super) fn replay_and(
     db: &Connection,
     run: &RunId,

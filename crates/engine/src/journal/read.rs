@@ -44,8 +44,8 @@ impl Journal {
         })
     }
 
-    /// The complete state of a run. It comes from the snapshot; where that is missing, old or damaged,
-    /// from the events, and the snapshot is made anew.
+    /// The complete state of a run. It comes from the snapshot. If that is missing, old or damaged, it comes from the
+    /// events, and the snapshot is made again.
     pub fn load(&mut self, run: &RunId) -> Result<State, JournalError> {
         let version = self.reading(query::data_version)?;
         let found = self.reading(|db| {
@@ -67,7 +67,7 @@ impl Journal {
         Ok(state)
     }
 
-    /// Fold what others appended since, and tell what it was. Costs next to nothing if nobody did.
+    /// Fold what other processes appended since, and return it. Costs next to nothing if they appended nothing.
     pub fn catch_up(&mut self, run: &RunId, state: &mut State) -> Result<Vec<Recorded>, JournalError> {
         self.check_footing().map_err(|trouble| self.error(trouble))?;
         let (version, news) = self.reading(|db| {
@@ -94,8 +94,8 @@ impl Journal {
         self.reading(|db| query::head(db, run)?.map(|head| query::part(db, &head)).transpose())
     }
 
-    /// What `ask` answers about a run, on a view that is filled with what it asks for. It gets everything where that is
-    /// too much, or where the snapshot is of no use.
+    /// What `ask` answers about a run. It gets a view that is filled with what it asks for, or the whole state if it
+    /// asks for too much or the snapshot cannot be used.
     pub fn ask<T>(
         &self,
         run: &RunId,
@@ -118,7 +118,7 @@ impl Journal {
         self.in_run(run, |db, head| query::task(db, head.no, id))
     }
 
-    /// Who a task waits for, and who waits for it.
+    /// The tasks that a task waits for, and those that wait for it.
     pub fn links(&self, run: &RunId, id: &TaskId) -> Result<Links, JournalError> {
         self.in_run(run, |db, head| query::links(db, head.no, id))
     }
@@ -170,7 +170,7 @@ impl Journal {
         })
     }
 
-    /// Tasks that are called done and that nothing proves, in the order of their ids.
+    /// Tasks that are reported as done without a proof, in the order of their ids.
     pub fn only_reported(&self, run: &RunId) -> Result<Vec<TaskId>, JournalError> {
         self.in_run(run, |db, head| {
             let mut ids = match head.layout {
@@ -286,8 +286,8 @@ impl Journal {
         })
     }
 
-    /// What the journal tells beyond the state, of those tasks that something has happened to. What was only planned is
-    /// not read, so it costs as much as has happened, whatever the size of the plan.
+    /// What the journal holds beyond the state, for tasks that something has happened to. What was only planned is not
+    /// read, so the cost depends on what has happened, and not on the size of the plan.
     pub fn happened(&self, run: &RunId) -> Result<Chronicle, JournalError> {
         self.in_run(run, |db, head| {
             let begun = query::begun(db, head.no)?;
@@ -332,7 +332,7 @@ impl Journal {
         })
     }
 
-    /// What the journal tells of some tasks beyond their state.
+    /// What the journal holds about some tasks beyond their state.
     pub fn stories<'t>(
         &self,
         run: &RunId,
@@ -348,12 +348,13 @@ impl Journal {
         })
     }
 
-    /// Where the plan that a run began with ends in the journal. What is behind it has happened; zero where nobody knows.
+    /// Where the plan that a run began with ends in the journal. Later events tell what has happened. Zero if that is
+    /// unknown.
     pub fn begun(&self, run: &RunId) -> Result<u64, JournalError> {
         self.in_run(run, |db, head| query::begun(db, head.no))
     }
 
-    /// What the journal tells beyond the state.
+    /// What the journal holds beyond the state.
     pub fn chronicle(&self, run: &RunId) -> Result<Chronicle, JournalError> {
         const PAGE: usize = 4096;
         let mut chronicle = Chronicle::default();
@@ -463,7 +464,7 @@ impl Journal {
         })
     }
 
-    /// Look into a run; one that does not exist holds nothing.
+    /// Query a run; one that does not exist gives the default.
     fn in_run<T: Default>(
         &self,
         run: &RunId,

@@ -1,8 +1,8 @@
 //! A damaged database: kept aside as it is, and a new one made of every event that can be read.
 //!
-//! Everybody who writes holds a shared lock while the journal is open, and a recovery holds it alone:
-//! the file is never moved away while a process uses it. The new database is complete before the old one
-//! is moved, under a name that tells so; the next process that opens the journal finishes an interrupted move.
+//! Every process that writes holds a shared lock while the journal is open, and a recovery holds it exclusively: the
+//! file is never moved away while a process uses it. The new database is complete before the old one is moved, under a
+//! name that says so; the next process that opens the journal finishes an interrupted move.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,7 +33,7 @@ const RECOVERED: &str = "piton.db.recovered";
 pub struct Recovery {
     /// Where the damaged database lies now; none if there was nothing to recover.
     pub kept: Option<Utf8PathBuf>,
-    /// What was the matter with it.
+    /// What was wrong with it.
     pub found: Vec<String>,
     pub runs: Vec<Salvaged>,
 }
@@ -47,7 +47,7 @@ pub struct Salvaged {
     pub events: u64,
     /// Why it was not read further; none if it is whole.
     pub lost: Option<String>,
-    /// Tasks of the plan were lost too: it has to be adopted anew.
+    /// Tasks of the plan were lost too: it has to be adopted again.
     pub plan_incomplete: bool,
 }
 
@@ -67,15 +67,15 @@ impl fmt::Display for Salvaged {
 }
 
 impl Journal {
-    /// Recover the database in `folder`, if it is damaged. Nobody may have it open.
+    /// Recover the database in `folder`, if it is damaged. No process may have it open.
     pub fn recover(folder: &Utf8Path) -> Result<Recovery, JournalError> {
         let path = folder.join(schema::FILE);
         recover(folder, &path).map_err(|trouble| trouble.at(&path))
     }
 }
 
-/// Wait for a recovery under way, finish one that was interrupted, and keep others away. Also says whether nobody else
-/// was there.
+/// Wait for a recovery under way, finish one that was interrupted, and keep new ones away. Also returns whether no
+/// other process had the journal open.
 pub(super) fn enter(folder: &Utf8Path) -> Result<(File, bool), Trouble> {
     let lock = lock_file(folder)?;
     let alone = lock.try_lock().is_ok();
@@ -154,7 +154,7 @@ fn write_anew(folder: &Utf8Path, runs: Vec<Saved>, to: &Utf8Path) -> Result<Vec<
     Ok(told)
 }
 
-/// The files of an open database. SQLite goes on with files that were removed, and nobody else sees what it
+/// The files of an open database. SQLite keeps writing to files that were removed, and no other process sees what it
 /// writes there.
 #[derive(Debug)]
 pub(super) struct Footing(Vec<(Utf8PathBuf, FileId)>);
@@ -192,8 +192,8 @@ fn id(_: &Utf8Path) -> Option<FileId> {
     None
 }
 
-/// Save what a database holds whose files were removed, as long as this connection has them open. It is put
-/// in its place by the next process that opens the journal, unless another one was begun meanwhile.
+/// Save the content of a database whose files were removed, as long as this connection has them open. The next process
+/// that opens the journal puts it back, unless a new database was begun meanwhile.
 pub(super) fn save_removed(db: &Connection, path: &Utf8Path, footing: &Footing) -> Trouble {
     let [file, log, _] = with_companions(path);
     let save = || -> Result<String, Trouble> {
@@ -222,7 +222,7 @@ pub(super) fn save_removed(db: &Connection, path: &Utf8Path, footing: &Footing) 
     Trouble::Removed { then }
 }
 
-/// A name beside the database that nobody has.
+/// A name beside the database that no file has.
 fn unused(folder: &Utf8Path, why: &str) -> Utf8PathBuf {
     let name = |n: u32| folder.join(format!("{}.{why}-{n}", schema::FILE));
     (1..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(0))
@@ -269,7 +269,7 @@ fn salvage(db: &Connection) -> Vec<Saved> {
     numbers.sort_unstable();
     numbers.dedup();
     let runs = numbers.into_iter().map(|no| salvage_run(db, no, listed.get(&no)));
-    // A number that was only a guess holds nothing and was promised by nobody.
+    // A number that was only a guess has no events and is not in the list of runs.
     runs.filter(|(salvaged, events)| !events.is_empty() || !salvaged.run.is_empty()).collect()
 }
 

@@ -1,5 +1,5 @@
-//! How the parts of a state lie in rows. If you change this, raise [`LAYOUT`]: rows of another
-//! layout are made anew from the events.
+//! How the parts of a state are stored in rows. If you change this, raise [`LAYOUT`]: rows of another layout are made
+//! again from the events.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ pub(super) const REMOVED: u32 = 4;
 const CHECK_FIRST: u32 = 8;
 const MAY_FAIL: u32 = 16;
 const GATE: u32 = 64;
-/// For those who look for tasks by their status: it is derived, and not plain from the other columns.
+/// For queries by status: the status is derived, and cannot be read from the other columns.
 const WAITING: u32 = 32;
 /// The same.
 const PASSED_OVER: u32 = 128;
@@ -91,7 +91,7 @@ pub(super) const STATUS: &str = "CASE
     WHEN decided = 10 AND flags & 128 > 0 THEN 13
     ELSE decided END";
 
-/// What most tasks have nothing of.
+/// Fields that are empty for most tasks.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Rest {
@@ -130,8 +130,8 @@ struct Rest {
     booked: u64,
 }
 
-/// How the row begins by which a task is found that a commit counts for. It is beside those of what the task needs, with
-/// a negative place, and no id has a space.
+/// The key of the row that finds the task for which a commit counts. It lies among the rows of dependencies, with a
+/// negative position. It contains a space, which no id does.
 pub(super) fn commit_key(commit: &Oid) -> String {
     format!("commit {commit}")
 }
@@ -148,20 +148,20 @@ pub(super) fn commits_of(task: &Task) -> impl Iterator<Item = &Oid> {
 /// The agent of most tasks, which their rows need not name.
 const USUAL_AGENT: &str = "default";
 
-/// What a row keeps free for the holder of a task and the like; most have no more.
+/// Room that a row keeps free for the holder of a task and the like; most need no more.
 const ROOM: &str = "                                                                                                                            ";
 /// Numbers grow, too, once a task has begun.
 const GROWTH: usize = 16;
 
 impl TaskRow {
-    /// Fills the row up: one that grows out of its page would change the pages around it.
+    /// Padding: a row that outgrows its page would change the pages around it.
     pub(super) fn room(&self) -> &'static str {
         let used = self.rest.as_ref().map_or(0, String::len) + if self.fence == 0 { 0 } else { GROWTH };
         &ROOM[used.min(ROOM.len())..]
     }
 
     pub(super) fn from_task(task: &Task) -> Result<TaskRow, Trouble> {
-        // Named one by one: a field added to a task has to find its place here.
+        // All fields are named, so that a field added to a task has to be handled here.
         let Task {
             id,
             group,
@@ -341,8 +341,8 @@ pub(super) struct Planned<'r> {
     pub run: &'r Run,
 }
 
-/// How far the events reach that a run began with: the first one makes the run, and its tasks follow. Whoever asks what has
-/// happened since need not read them. Nobody says zero.
+/// Where the events end that a run began with: the first one creates the run, and its tasks follow. A reader that asks
+/// what has happened since can skip them. Zero means unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct Begun {
@@ -407,7 +407,7 @@ pub(super) struct Moving {
 
 impl Moving {
     pub(super) fn from_run(run: &Run) -> Moving {
-        // Named one by one: a field added to a run has to be put on one side or the other.
+        // All fields are named, so that a field added to a run has to be put on one side or the other.
         let Run {
             id: _,
             name: _,
@@ -466,7 +466,7 @@ impl Moving {
         }
     }
 
-    /// The run as it was when its plan was written down, with what has moved since.
+    /// The run as it was when its plan was recorded, with what has changed since.
     pub(super) fn over(self, run: Run) -> Run {
         let Moving {
             engine,

@@ -1,4 +1,4 @@
-//! Opening a database: what it must be, how it is set up, and how its tables came to be.
+//! Opening a database: validating it, setting it up, and migrating its tables.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -27,14 +27,15 @@ const NEED: (i32, &str) = (3_051_003, "3.51.3");
 /// so a long log spares an engine work.
 const CHECKPOINT_PAGES: i64 = 4096;
 
-/// The same where nobody else is there, as for one-shot commands: the first to come has to read the whole log.
+/// The same if no other process has the journal open, as for one-shot commands: the next process has to read the whole
+/// log.
 const ALONE_PAGES: i64 = 256;
 
 /// A change touches some six pages with a few bytes each, and a commit has to bring all of them to the disk.
 const PAGE_BYTES: i64 = 2048;
 
-/// Writes to a log that is this long already change its bytes and nothing else, so a sync has less to bring to the disk.
-/// Longer than where commands come one after the other; an engine at work makes it longer once.
+/// Writes to a log that is this long already change its bytes and nothing else, so a sync has less to bring to the
+/// disk. It is longer than the log of one-shot commands gets; an engine at work makes it longer once.
 const LOG_BYTES: u64 = 1024 * (PAGE_BYTES as u64 + 24);
 
 /// Each brings the format one number up. A number that was released is never edited.
@@ -158,8 +159,8 @@ fn uri_escaped(path: &str) -> String {
 fn set_up(connection: &mut Connection) -> Result<(), rusqlite::Error> {
     connection.busy_handler(Some(patience()))?;
     connection.set_prepared_statement_cache_capacity(64);
-    // Otherwise a statement with a bound is compiled anew whenever it gets another, in case a better plan can be had for
-    // that.
+    // Otherwise SQLite compiles a statement again whenever a bound value changes, in case there is a better plan for
+    // it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // The cache grows only as it is used; a plan of 100,000 tasks is then written once, not in pieces.
     connection.execute_batch(
@@ -193,8 +194,8 @@ pub(super) fn move_log(connection: &mut Connection) {
     lengthen_log(connection);
 }
 
-/// Move a log over before the first change of a process that is alone. It has read the log and cannot know what of it was
-/// moved over already, so to move it after the change would have to be done again by the next, and the next, in a log that
+/// Checkpoint the log before the first change of a process that is alone. It cannot know how much of the log was
+/// checkpointed already. If it did so only after its change, each next process would have to repeat it, in a log that
 /// grows for ever. Nothing depends on it.
 fn begin_log_anew(connection: &Connection) {
     let pages = connection.query_row("PRAGMA wal_checkpoint(NOOP)", (), |row| row.get::<_, i64>(1));
@@ -206,7 +207,7 @@ fn begin_log_anew(connection: &Connection) {
 /// Nothing depends on it: a log that is too short grows by itself. Zeros are not frames of a log.
 fn lengthen_log(connection: &mut Connection) {
     let log = connection.path().map(|path| format!("{path}-wal")).unwrap_or_default();
-    // Nobody else may write to it meanwhile.
+    // No other process may write to it meanwhile.
     let Ok(_alone) = Transaction::new(connection, TransactionBehavior::Immediate) else { return };
     let Ok(mut log) = OpenOptions::new().append(true).open(log) else { return };
     let missing = log.metadata().map_or(0, |facts| LOG_BYTES.saturating_sub(facts.len()));
@@ -214,8 +215,8 @@ fn lengthen_log(connection: &mut Connection) {
     let _ = log.write_all(&zeros).and_then(|()| log.sync_all());
 }
 
-/// Look at the head of the file without SQLite: `None` if there is nothing yet. What a newer version
-/// wrote, or somebody else, is not even opened.
+/// Look at the head of the file without SQLite: `None` if there is nothing yet. A file that a newer version or another
+/// program wrote is not even opened.
 pub(super) fn peek(path: &Utf8Path) -> Result<Option<()>, Trouble> {
     let mut head = Vec::with_capacity(100);
     match File::open(path) {
@@ -250,8 +251,8 @@ fn format(connection: &Connection) -> Result<i64, Trouble> {
     }
 }
 
-/// Switch to the write-ahead log. SQLite does not wait for others here, so two who create at once are
-/// made to.
+/// Switch to the write-ahead log. SQLite does not wait for other processes here, so this waits if two create the
+/// database at once.
 fn use_log(connection: &Connection) -> Result<(), Trouble> {
     let deadline = Instant::now() + BUSY;
     loop {

@@ -1,4 +1,4 @@
-//! What needs a look inside: a disk that is full, and a connection that is not to be trusted.
+//! Tests that need private access: a full disk, and a connection that cannot be trusted.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,8 +1,8 @@
-//! A control group for one job, where the system lets us make one: whatever is in it can neither leave nor be
-//! overlooked. Where it does not, the tree is followed by descent and marker alone, which is enough but for a race.
+//! A control group for one job, if the system lets us make one: no process in it can leave or be overlooked. Otherwise
+//! the keeper follows the tree by descent and marker alone, which is enough except for a race.
 //!
-//! To put a process into a group takes the kernel as long as everything else that starts a job together. So nobody waits
-//! for it: a job is put into its group once it runs, with all that it has started by then.
+//! To put a process into a group takes the kernel as long as all other steps of starting a job together. So the job
+//! does not wait for it: it is put into its group once it runs, with all processes that it has started by then.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,7 +15,7 @@ use piton_core::plan::Digest;
 
 use super::Limits;
 
-/// A group in which processes are still on their way out cannot be removed: so often it is tried, 10 ms apart.
+/// How often the removal of a group is tried, 10 ms apart: it fails while processes in it are still ending.
 const REMOVAL_TRIES: u32 = 20;
 
 #[derive(Debug, Clone)]
@@ -24,14 +24,14 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// One for this job, below the group that this process is in. Needs a kernel that can kill a whole group (5.14),
-    /// and the right to write there.
+    /// Make a group for this job, below the group that this process is in. Needs a kernel that can kill a whole group
+    /// (5.14), and the right to write there.
     pub(super) fn make(marker: &str) -> Option<Group> {
         let group =
             Group { dir: own()?.join(format!("piton-{}", Digest::of_bytes(marker.as_bytes()).short())) };
         match fs::create_dir(&group.dir) {
             Ok(()) => {}
-            // Left by a keeper that was killed in the instant before it said so.
+            // Left by a keeper that was killed before it recorded the group.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(_) => return None,
         }
@@ -51,12 +51,12 @@ impl Group {
         &self.dir
     }
 
-    /// Bound what is in it together, where the system lets us: it may have kept these controllers to itself.
+    /// Limit all processes in it together, if the system lets us: it may not delegate these controllers.
     pub(super) fn limit(&self, limits: Limits) {
         for (name, most) in [("memory.max", limits.memory), ("pids.max", limits.processes)] {
             let file = most.and_then(|_| fs::File::options().write(true).open(self.dir.join(name)).ok());
             if let (Some(mut file), Some(most)) = (file, most) {
-                // The limits of each process hold all the same.
+                // If that fails, the limits of each process still hold.
                 let _ = write!(file, "{most}");
             }
         }
@@ -67,7 +67,7 @@ impl Group {
         fs::write(self.dir.join("cgroup.procs"), pid.to_string())
     }
 
-    /// Everybody in it, and in groups that the job has made below it.
+    /// All processes in it, and in groups that the job has made below it.
     pub(super) fn pids(&self) -> HashSet<i32> {
         let listed = |dir: &Utf8PathBuf| fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
         let pids = |list: String| list.lines().filter_map(|line| line.parse().ok()).collect::<Vec<i32>>();
@@ -96,7 +96,7 @@ impl Group {
 
     pub(super) fn remove(&self) {
         for _ in 0..REMOVAL_TRIES {
-            // Nobody but the job makes groups in there, and it is over.
+            // Only the job makes groups in there, and it has ended.
             for inner in self.folders().iter().skip(1).rev() {
                 let _ = fs::remove_dir(inner);
             }

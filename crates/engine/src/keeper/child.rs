@@ -31,7 +31,7 @@ impl Child {
         Ok(Child { job: job.clone(), marker: marker.to_owned(), spec: spec.clone(), output })
     }
 
-    /// Start it; its pid, or why it does not run. It dies with the thread that calls this.
+    /// Start it. Returns its pid, or why it does not run. It dies with the thread that calls this.
     pub(super) fn start(self) -> Result<i32, String> {
         let program = self.spec.argv.first().ok_or("no program was named")?;
         let failed = |reason: String| format!("cannot run {program}: {reason}");
@@ -50,7 +50,8 @@ impl Child {
                 command.spawn().map_err(|error| Refusal::from_error(&error))
             });
             match (started, &mut wanted) {
-                // The handle goes: the reaper waits for the child. With the command, our ends of the pipe close.
+                // The handle is dropped: the reaper waits for the child. When the command is dropped, our ends of the
+                // pipe close.
                 (Ok(child), _) => return Ok(i32::try_from(child.id()).expect("a pid is a positive i32")),
                 (Err(Refusal::View(reason)), Some(fence)) => {
                     note(UNVIEWED, reason)?;
@@ -85,15 +86,15 @@ impl Child {
     }
 }
 
-/// Why a child was not started, and so what it may be tried without.
+/// Why a child was not started: this says without what it may be tried again.
 pub(super) enum Refusal {
     View(String),
     Fence(String),
     Start(String),
 }
 
-/// From between fork and exec nothing gets out but one number: the system's, and above it what was refused. The system has
-/// no such high ones itself.
+/// Between fork and exec a child can report only one number: the system's error, and in higher bits what was refused.
+/// System errors never use those bits.
 const VIEW: i32 = 1 << 16;
 const FENCE: i32 = 2 << 16;
 const NUMBER: i32 = VIEW - 1;
@@ -110,21 +111,21 @@ impl Refusal {
     }
 }
 
-/// Limits, a fence, and the wish to die with the parent can only be asked for by the child itself, between fork and exec.
+/// Only the child itself can set its limits, its fence and its death with the parent, between fork and exec.
 #[expect(unsafe_code, reason = "there is no other way to do it in the child; see below")]
 fn bind(command: &mut Command, spec: &JobSpec, mut enclosure: Enclosure) {
     let (keeper, limits) = (rustix::process::getpid(), spec.limits);
     let arrange = move || -> io::Result<()> {
-        // First, so that they count for a user namespace as a whole.
+        // The limits come first, so that they apply to a user namespace as a whole.
         limits.impose()?;
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{Signal, getppid, set_parent_process_death_signal};
             let refused = |what: i32| move |number: i32| io::Error::from_raw_os_error(what | number);
-            // No mount is changed behind the fence, so the view comes first.
+            // Inside the fence no mount can be changed, so the view comes first.
             enclosure.view().map_err(refused(VIEW))?;
             enclosure.fence().map_err(refused(FENCE))?;
-            // Last, for the kernel takes it back from whom it gives other rights.
+            // This comes last: the kernel clears it when a process gets other rights.
             set_parent_process_death_signal(Some(Signal::KILL))?;
             // The keeper may have died before the signal was armed: then this process has another parent.
             if getppid() != Some(keeper) {
@@ -150,7 +151,7 @@ pub fn views_are_possible() -> Result<(), String> {
         let root = camino::Utf8Path::new("/");
         let mut view = View::new(&["/tmp".into()], root, None)?;
         let mut command = Command::new("/");
-        // What is started then is a folder, which fails in its own way.
+        // The program to start is a folder, so exec fails with an error of its own.
         let arrange =
             move || view.enter().map_err(|error| io::Error::from_raw_os_error(VIEW | error.raw_os_error()));
         // SAFETY: as in `bind`.
@@ -175,7 +176,7 @@ pub fn views_are_possible() -> Result<(), String> {
     reason = "a table of descriptors can be unshared in the same way, which this is not for"
 )]
 pub(super) fn unshare(what: rustix::thread::UnshareFlags) -> rustix::io::Result<()> {
-    // SAFETY: no descriptor is gone afterwards, for every caller: the table of descriptors stays shared.
+    // SAFETY: no caller loses a descriptor: the table of descriptors stays shared.
     unsafe { rustix::thread::unshare_unsafe(what.difference(rustix::thread::UnshareFlags::FILES)) }
 }
 

@@ -1,9 +1,9 @@
-//! A fence around a child: it reads what it likes, and writes, makes and removes only below the folders it was given. It
-//! signals nobody outside, and connects to no abstract socket there, where the kernel can keep it from that.
+//! A fence around a child: it reads what it likes, and writes, makes and removes only below the folders it was given.
+//! It cannot signal a process outside, or connect to an abstract socket there, if the kernel can prevent that.
 //!
-//! It is the kernel's (Landlock), holds for everything the child ever starts, and cannot be taken down again. There is
-//! no helper program: it is prepared before the fork, and the child puts it up around itself. A `view` holds back what
-//! Landlock does not know of.
+//! The kernel (Landlock) enforces it for everything the child ever starts, and it cannot be removed again. There is no
+//! helper program: the fence is prepared before the fork, and the child puts it up around itself. A `view` protects
+//! what Landlock does not cover.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use super::view::View;
 pub struct Fence {
     /// Folders below which, and files to which, may be written. One that does not exist is left out.
     pub writable: Vec<Utf8PathBuf>,
-    /// Rather not start than start without it.
+    /// Do not start the child without it.
     #[serde(default)]
     pub required: bool,
     /// With a read-only view of everything else, where there can be one: modes, times and extended attributes are not
@@ -38,7 +38,7 @@ const DEVICES: [&str; 8] = [
     "/dev/pts",
 ];
 
-/// Whether this kernel can, or why it cannot.
+/// Whether this kernel can put up a fence, or why it cannot.
 #[cfg(target_os = "linux")]
 pub fn fences_are_possible() -> Result<(), String> {
     ruleset().map(drop).map_err(|error| format!("the Landlock of this kernel is not sufficient ({error})"))
@@ -49,14 +49,15 @@ pub fn fences_are_possible() -> Result<(), String> {
     Err("only Linux has Landlock".to_owned())
 }
 
-/// Before version 2 no file could be renamed from one folder to another, not even inside the fence: then rather none.
+/// Before version 2 of Landlock, no file could be renamed from one folder to another, not even inside the fence: then
+/// there is no fence.
 #[cfg(target_os = "linux")]
 fn ruleset() -> Result<landlock::RulesetCreated, landlock::RulesetError> {
     use landlock::{ABI, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
     let needed = AccessFs::from_write(ABI::V2);
     let set = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(needed)?;
     let set = set.set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::Truncate)?;
-    // Otherwise it could stop the engine, and talk to programs outside that do what they are told.
+    // Otherwise the child could stop the engine, and make programs outside act for it.
     set.scope(Scope::Signal | Scope::AbstractUnixSocket)?.create()
 }
 

@@ -32,7 +32,7 @@ pub struct JobSpec {
     /// Added to the inherited environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Values for the environment that are written nowhere: the keeper is told them.
+    /// Values for the environment that are never written to disk: the keeper gets them on its standard input.
     #[serde(skip)]
     pub secrets: BTreeMap<String, String>,
     /// Removed from the inherited environment.
@@ -93,7 +93,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Impose them on this process and all it starts. Lower ones that hold already stay.
+    /// Impose them on this process and all it starts. Lower limits that it already has stay.
     pub(super) fn impose(self) -> io::Result<()> {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
         for (resource, limit) in [(Resource::Data, self.memory), (Resource::Nproc, self.processes)] {
@@ -129,7 +129,7 @@ impl JobSpec {
         }
     }
 
-    /// What it says of its environment is written down, so no secret may be in there.
+    /// The environment in the spec is written to disk, so no secret may be in it.
     fn with_secrets_apart(mut self) -> JobSpec {
         let all = std::mem::take(&mut self.env).into_iter();
         let (secrets, plain): (BTreeMap<_, _>, _) =
@@ -152,7 +152,7 @@ pub enum Ended {
     },
     WallClock,
     Silence,
-    /// It had not said anything yet.
+    /// It had not printed anything yet.
     Startup,
     Stopped,
     /// The keeper was lost, and the child with it: what it did is unknown.
@@ -183,10 +183,10 @@ pub struct Outcome {
     /// Why the disk may not have kept what the child wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_synced: Option<String>,
-    /// Why it ran without the fence it was to have.
+    /// Why it ran without its fence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfenced: Option<String>,
-    /// Why its fence came without the read-only view that it was to have.
+    /// Why its fence came without its read-only view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unviewed: Option<String>,
     /// What is known about a keeper that died.
@@ -215,15 +215,15 @@ pub struct Started {
     pub(super) group: Option<Utf8PathBuf>,
 }
 
-/// What a keeper is told on its standard input when all is prepared.
+/// What a keeper reads on its standard input when all is prepared.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Word {
     pub(super) spec: JobSpec,
     pub(super) secrets: BTreeMap<String, String>,
 }
 
-/// A keeper that has the lock of its job and waits for the word to begin. One that is dropped without it ends and has begun
-/// nothing; so does one whose engine is killed.
+/// A keeper that has the lock of its job and waits for the word to begin. A keeper that is dropped without the word
+/// ends and has begun nothing; so does a keeper whose engine is killed.
 #[derive(Debug)]
 pub struct Keeper {
     process: process::Child,
@@ -236,17 +236,17 @@ impl Keeper {
         let word = Word { secrets: std::mem::take(&mut spec.secrets), spec };
         if let (Some(mut ear), Ok(mut line)) = (self.word.take(), serde_json::to_vec(&word)) {
             line.push(b'\n');
-            // One that cannot be told is gone already: how it ended says more.
+            // If the write fails, the keeper is gone already: how it ended says more.
             let _ = ear.write_all(&line);
         }
     }
 
-    /// Wait for its end; says how it ended.
+    /// Wait for its end. Returns how it ended.
     fn end(&mut self) -> String {
         self.word = None;
         match self.process.wait() {
             Ok(status) => status.to_string(),
-            // It was reaped elsewhere; the lock tells its end just as well.
+            // It was reaped elsewhere; the lock shows its end just as well.
             Err(error) => format!("unknown end: {error}"),
         }
     }
@@ -283,8 +283,8 @@ impl Job {
         self.run_with(None, || Ok(spec.clone()), keeper_program)
     }
 
-    /// The same for a job that takes some preparing, which is done only if it has not begun, and while its keeper starts;
-    /// or with a keeper that was called ahead.
+    /// The same for a job that needs preparation. It is prepared only if it has not begun, while its keeper starts, or
+    /// with a keeper that was started ahead.
     pub fn run_with<E: From<KeeperError>>(
         &self,
         mut called: Option<Keeper>,
@@ -298,7 +298,7 @@ impl Job {
             // A finished job needs no lock; a running one is waited for here.
             if let Some(outcome) = self.outcome()? {
                 crash::point("job.outcome-seen");
-                // Nothing is written here any more, except a wish to stop that comes too late.
+                // Nothing is written here any more, except a request to stop that comes too late.
                 disk::sweep(&self.dir);
                 return Ok(outcome);
             }
@@ -323,9 +323,9 @@ impl Job {
         }
     }
 
-    /// Call a keeper for a job that will be run soon, so that nobody has to wait for it then; and make the `files` that
-    /// will be filled, since to make one takes a busy file system longer than to fill it. `None` if the job has begun, or
-    /// somebody is at it.
+    /// Start a keeper for a job that will be run soon, so that the engine does not have to wait for it then. Also
+    /// create the `files` that will be filled, since a busy file system takes longer to create a file than to fill it.
+    /// `None` if the job has begun, or another process holds its lock.
     pub fn call_ahead(
         &self,
         keeper_program: &[String],
@@ -366,7 +366,7 @@ impl Job {
         Ok(())
     }
 
-    /// Try once more to end what could not be ended when the job was over; how many are left.
+    /// Try once more to end processes that survived the end of the job. Returns how many are left.
     pub fn end_survivors(&self, outcome: &Outcome) -> Result<u32, KeeperError> {
         if outcome.survivors == 0 {
             return Ok(0);
@@ -402,7 +402,7 @@ impl Job {
         Ok(self.outcome()?.is_none() && Lock::is_held(&self.lock_path()))
     }
 
-    /// Ask for the end of the job. The wish is durable: a keeper that comes later sees it too.
+    /// Ask for the end of the job. The request is durable: a keeper that starts later sees it, too.
     pub fn request_stop(&self) -> io::Result<()> {
         disk::private_folder(&self.dir)?;
         disk::write(&self.dir.join("stop"), b"")
@@ -496,7 +496,7 @@ impl Job {
         self.dir.join("lock")
     }
 
-    /// The marker's value: canonical, so that two ways to the folder give one marker.
+    /// The marker's value: the canonical path, so that two paths to the folder give one marker.
     pub(super) fn marker(&self) -> String {
         self.dir.canonicalize_utf8().unwrap_or_else(|_| self.dir.clone()).into_string()
     }
@@ -511,7 +511,7 @@ impl Job {
         fs::read_to_string(self.dir.join(UNVIEWED)).ok()
     }
 
-    /// Since when it is under way, and with what; half a word counts for none.
+    /// When it began, and with what; a torn file counts as absent.
     pub(super) fn started(&self) -> Result<Option<Started>, KeeperError> {
         match self.read(STARTED) {
             Err(KeeperError::Format { .. }) => Ok(None),
@@ -519,20 +519,20 @@ impl Job {
         }
     }
 
-    /// The end of the job, kept from here on whatever happens.
+    /// Write the outcome of the job durably.
     pub(super) fn conclude(&self, outcome: &Outcome) -> Result<(), KeeperError> {
         let path = self.dir.join("outcome.json");
         disk::write(&path, &json(&path, outcome)?).map_err(KeeperError::file("write", &path))
     }
 
-    /// Say that the job has begun. With the power goes its child, so nothing is waited for until it is on the disk; and
-    /// there is no child yet, so half a word is none.
+    /// Record that the job has begun. This is not synced, since a power cut ends its child, too. It is not atomic,
+    /// since there is no child yet: a torn file counts as absent.
     pub(super) fn begin(&self, started: &Started) -> Result<(), KeeperError> {
         let path = self.dir.join(STARTED);
         disk::fill(&path, &json(&path, started)?).map_err(KeeperError::file("write", &path))
     }
 
-    /// Say more about a job that has begun, which it never ceases to have.
+    /// Record more about a job that has begun. The write is atomic, so the job never looks as if it had not begun.
     pub(super) fn amend(&self, started: &Started) -> Result<(), KeeperError> {
         let path = self.dir.join(STARTED);
         disk::replace(&path, &json(&path, started)?).map_err(KeeperError::file("write", &path))

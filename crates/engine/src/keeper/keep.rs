@@ -1,4 +1,4 @@
-//! The keeper itself: a small process with three threads, of which one thinks.
+//! The keeper itself: a small process with three threads, of which the main one decides.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -25,15 +25,16 @@ use super::tree::{Toll, Tree};
 use super::{Ended, Job, JobSpec, KeeperError, Outcome, StopSignal, processes};
 use crate::{crash, disk, secrets};
 
-/// How often a keeper looks for a wish to stop.
+/// How often a keeper looks for a request to stop.
 const GLANCE: Duration = Duration::from_millis(200);
 /// A job that is over by then needs no control group, which takes long to make.
 const SETTLED: Duration = Duration::from_millis(20);
-/// What a child left behind gets to end by itself, at most: nobody waits for its work.
+/// The longest that processes which a child left behind get to end by themselves: their work is not needed.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(1);
 /// How long output may still trickle in once the tree is gone: a process outside may hold the pipe.
 const DRAIN: Duration = Duration::from_secs(2);
-/// How often, a second apart, an outcome is tried on a disk that refuses it. An hour's work hangs on it.
+/// How often, a second apart, a keeper tries to write an outcome to a disk that refuses it. An hour's work may depend
+/// on it.
 const OUTCOME_TRIES: u32 = 60;
 
 /// Be the keeper of the job in `dir`: the main of `piton keeper DIR`. `Ok` also if there is nothing (left) to do.
@@ -54,7 +55,7 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
     let marker = job.marker();
     let hands = Hands::hire();
     if !hears_something(&job)? {
-        // Before it was told anything: then it is over, whatever it would have been told.
+        // It was stopped before the engine's word: then it is over, whatever the word would have been.
         return job.conclude(&not_run(Ended::Stopped));
     }
     let Some(Word { mut spec, secrets }) = hear()? else { return Ok(()) };
@@ -67,12 +68,12 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
         let kept = hands.and_then(|hands| supervise(&job, &spec, started, &hands));
         kept.unwrap_or_else(|reason| not_run(Ended::NotStarted { reason }))
     };
-    // Told, and not tried again: a second sync says nothing about what the first one lost.
+    // Reported, and not tried again: a second sync says nothing about what the first one lost.
     outcome.not_synced = disk::sync_file_systems(&spec.synced).err().map(|error| error.to_string());
     crash::point("keeper.before-outcome");
     let mut tries = 1;
     while let Err(error) = job.conclude(&outcome) {
-        // A folder that was taken away does not come back by waiting.
+        // Waiting does not help if the folder was removed.
         if tries == OUTCOME_TRIES || !dir.is_dir() {
             return Err(error);
         }
@@ -99,16 +100,16 @@ fn default_signals() {
     }
 }
 
-/// The lock the engine handed over as standard output. Without it, nobody has called this keeper.
+/// The lock the engine handed over as standard output. Without it, this keeper was not started by an engine.
 fn inherited_lock(job: &Job) -> Option<File> {
     let handed = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
     let (handed_is, lock_is) = (handed.metadata().ok()?, fs::metadata(job.lock_path()).ok()?);
     let same = (handed_is.dev(), handed_is.ino()) == (lock_is.dev(), lock_is.ino());
-    // A lock belongs to the open file, so taking it again through an heir of it just succeeds.
+    // A lock belongs to the open file, so taking it again through an inherited handle succeeds.
     (same && handed.try_lock().is_ok()).then_some(handed)
 }
 
-/// Wait until the engine says something, or is gone. `false` if the job was asked to stop meanwhile.
+/// Wait until the engine writes something, or is gone. `false` if the job was asked to stop meanwhile.
 fn hears_something(job: &Job) -> Result<bool, KeeperError> {
     let glance = Timespec::try_from(GLANCE).ok();
     loop {
@@ -123,13 +124,13 @@ fn hears_something(job: &Job) -> Result<bool, KeeperError> {
     }
 }
 
-/// The engine's word that all is prepared. `None` if the engine is gone, or has thought better of it.
+/// The engine's word that all is prepared. `None` if the engine is gone, or has cancelled the job.
 fn hear() -> Result<Option<Word>, KeeperError> {
     let mut line = String::new();
     io::stdin()
         .read_line(&mut line)
         .map_err(KeeperError::file("read", Utf8Path::new("the standard input")))?;
-    // Half a word is none.
+    // A line that was cut off does not count.
     Ok(serde_json::from_str(&line).ok())
 }
 
@@ -152,11 +153,12 @@ fn not_run(ended: Ended) -> Outcome {
 
 enum Event {
     Ended(Ended),
-    /// Nobody holds the output any more.
+    /// No process holds the output any more.
     Drained,
 }
 
-/// The threads beside the one that thinks. They are there before the word, since the child would have to wait for them.
+/// The threads beside the main one. They are started before the engine's word, since otherwise the child would have to
+/// wait for them.
 struct Hands {
     child: Sender<Child>,
     started: Receiver<Result<i32, String>>,
@@ -195,18 +197,19 @@ impl Hands {
         Ok(Hands { child, started, output, events, childless })
     }
 
-    /// Start the child, and take what it says; its pid.
+    /// Start the child, and read its output. Returns its pid.
     fn start(&self, child: Child, reader: Reader) -> Result<i32, String> {
         let lost = "the thread that starts it was lost";
         self.child.send(child).map_err(|_| lost)?;
         let child = self.started.recv().map_err(|_| lost)??;
-        // Not before: it takes a while to know what the output must not hold. That thread waits for nothing else.
+        // Sent only now, since it takes a while to collect the secrets that the output must not hold. That thread waits
+        // for nothing else.
         let _ = self.output.send(reader);
         Ok(child)
     }
 }
 
-/// Start the child and see it through. The error is why it could not be started.
+/// Start the child and watch it until its end. The error is why it could not be started.
 fn supervise(job: &Job, spec: &JobSpec, started: Started, hands: &Hands) -> Result<Outcome, String> {
     processes::adopt_orphans();
     let clock = Instant::now();
@@ -237,7 +240,7 @@ fn supervise(job: &Job, spec: &JobSpec, started: Started, hands: &Hands) -> Resu
     let (ended, mut drained) = watch.until_end(&mut tree);
     let grace = Duration::from_millis(spec.grace_ms);
     let toll: Toll = match ended {
-        // Shells that were put into the background do not hear an INT.
+        // Shells in the background ignore INT.
         Ended::Exited { .. } | Ended::Signalled { .. } => {
             tree.end(StopSignal::Term, grace.min(LEFTOVER_GRACE))
         }
@@ -279,13 +282,13 @@ struct Watch<'a> {
     pulse: Pulse,
     /// Whether it was put into its control group.
     gathered: bool,
-    /// When its pulse was felt last, and when it last beat.
+    /// When its signs of life were last looked for, and when there was last one.
     felt_ms: u64,
     alive_ms: u64,
 }
 
 impl Watch<'_> {
-    /// Wait until the child ends, or has to; also tells whether its output is drained already.
+    /// Wait until the child ends, or has to. Also returns whether its output is drained already.
     fn until_end(mut self, tree: &mut Tree) -> (Ended, bool) {
         let mut drained = false;
         loop {
@@ -308,8 +311,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Put it into a control group, where there can be one: written down first, so that the process that cleans up finds
-    /// the group.
+    /// Put it into a control group, if one can be made. The group is recorded first, so that the process that cleans up
+    /// finds it.
     fn gather(&mut self, tree: &mut Tree) {
         self.gathered = true;
         let Some(group) = Group::make(&self.started.marker) else { return };
@@ -377,7 +380,7 @@ impl Reader {
             match self.pipe.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(read) => {
-                    // Never 0, which is the time of a child that has said nothing yet.
+                    // Never 0, which means that the child has printed nothing yet.
                     self.heard_ms.store(millis(self.clock.elapsed()).max(1), Ordering::Relaxed);
                     locked(&self.log).append(&clean.push(&buffer[..read]));
                 }

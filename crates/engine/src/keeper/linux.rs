@@ -14,7 +14,7 @@ use super::tree::Process;
 
 /// Every process that can be seen, with whether `PITON_JOB=<marker>` is in its environment.
 pub(super) fn list(marker: &str) -> io::Result<Vec<Process>> {
-    // A `/proc` of another pid namespace names other processes by our numbers: worse than none.
+    // A `/proc` of another pid namespace lists other processes under our numbers: worse than none.
     let own = fs::read_link("/proc/self")?;
     if own.to_str().and_then(|pid| pid.parse().ok()) != Some(getpid().as_raw_nonzero().get()) {
         return Err(io::Error::other("/proc belongs to another pid namespace"));
@@ -38,8 +38,8 @@ pub(super) fn look(pid: i32) -> Option<Process> {
     stat(pid)
 }
 
-/// Everything that descends from this process, parents first, without a look at all processes. Nothing where the kernel
-/// does not say who is whose child.
+/// Everything that descends from this process, parents first, without a look at all processes. Empty if the kernel does
+/// not list children.
 pub(super) fn descendants(own: i32) -> Vec<Process> {
     let mut found: Vec<Process> = children(own);
     let mut next = 0;
@@ -59,11 +59,11 @@ fn children(of: i32) -> Vec<Process> {
     let pids: Vec<i32> = listed
         .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>())
         .collect();
-    // A zombie may have been a parent; who was its child is ours by now, and is found there.
+    // A zombie may have been a parent; its children are ours by now, and are found as ours.
     pids.into_iter().filter_map(stat).filter(|process| process.parent == of && !process.zombie).collect()
 }
 
-/// A word for this start of the machine.
+/// Identifies this boot of the machine.
 pub(crate) fn boot() -> Option<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()
 }
@@ -83,7 +83,7 @@ pub(super) fn signal(process: &Process, signal: Signal) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether its pid is not that of a later one.
+/// Whether its pid does not belong to a later process.
 pub(super) fn is_still(process: &Process) -> bool {
     stat(process.pid).is_some_and(|now| now.born == process.born)
 }
@@ -94,7 +94,7 @@ pub(super) fn adopt_orphans() {
     let _ = set_child_subreaper(Some(getpid()));
 }
 
-/// Reap every child until there is none, and tell of the end of `child`.
+/// Reap every child until there is none, and report the end of `child`.
 pub(super) fn reap(child: i32, mut tell: impl FnMut(Ended)) {
     loop {
         match wait(WaitOptions::empty()) {
@@ -106,7 +106,7 @@ pub(super) fn reap(child: i32, mut tell: impl FnMut(Ended)) {
                 });
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            // No child left; and without children nobody can leave us an orphan any more.
+            // No child is left, so no process can leave us an orphan any more.
             Err(_) => return,
         }
     }

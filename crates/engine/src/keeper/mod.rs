@@ -1,13 +1,13 @@
 //! Keepers: start one child process, watch it, end its whole tree, and leave the outcome on disk.
 //!
 //! A *job* is a folder; [`Job::run`] turns it and a spec into an outcome, once, whichever process asks and however
-//! often. The *keeper* is this binary in a hidden mode: it outlives an engine that dies, and its child does
-//! not outlive it. Nothing rests on pids: the holder of the folder's lock speaks for the job. The engine
-//! takes the lock, looks, and hands the very same lock to the keeper as its standard output, so there is no
-//! moment between the two in which a second engine could slip in. A keeper begins when it is told to, on its
-//! standard input; one whose engine dies before that has begun nothing and ends.
+//! often. The *keeper* is this binary in a hidden mode: it outlives an engine that dies, and its child does not outlive
+//! it. Nothing depends on pids: the holder of the folder's lock controls the job. The engine takes the lock, looks, and
+//! hands the very same lock to the keeper as its standard output, so there is no moment between the two in which a
+//! second engine could slip in. A keeper begins when it is told to, on its standard input; one whose engine dies before
+//! that has begun nothing and ends.
 //!
-//! This room must not know what a child is for: no agents, checks, tasks or git in here.
+//! This module must not know what a child is for: no agents, checks, tasks or git in here.
 
 mod cgroup;
 mod child;
@@ -68,7 +68,7 @@ impl KeeperError {
     }
 }
 
-/// The hidden mode's way in: `args` is what follows `piton keeper`.
+/// The entry point of the hidden mode: `args` is what follows `piton keeper`.
 pub fn enter(args: &[OsString]) -> Result<(), KeeperError> {
     let [dir] = args else { return Err(KeeperError::Arguments) };
     keep(dir.to_str().map(Utf8Path::new).ok_or(KeeperError::Arguments)?)

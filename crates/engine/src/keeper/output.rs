@@ -76,7 +76,7 @@ impl Log {
         }
     }
 
-    /// Make what is kept durable and refuse the rest; returns the bytes seen and the bytes lost.
+    /// Sync what is kept and refuse more output. Returns the bytes seen and the bytes lost.
     pub(super) fn close(&mut self) -> (u64, u64) {
         self.closed = true;
         self.retire();

@@ -27,22 +27,22 @@ pub(super) fn list(marker: &str) -> io::Result<Vec<Process>> {
     Ok(all)
 }
 
-/// There are no control groups here that would name it.
+/// Only control groups name single processes, and there are none here.
 pub(super) fn look(_: i32) -> Option<Process> {
     None
 }
 
-/// Not told here without a look at all processes.
+/// Unknown here without a look at all processes.
 pub(super) fn descendants(_: i32) -> Vec<Process> {
     Vec::new()
 }
 
-/// A word for this start of the machine: when its first process began.
+/// Identifies this boot of the machine: when its first process began.
 pub(crate) fn boot() -> Option<String> {
     ps(&["-o", "lstart=", "-p", "1"]).ok().map(|(_, text)| text)
 }
 
-/// As far as anybody can tell.
+/// Assumed: only another run of `ps` could tell, and it takes too long.
 pub(super) fn is_still(_: &Process) -> bool {
     true
 }
@@ -57,7 +57,7 @@ pub(super) fn signal(process: &Process, signal: Signal) -> io::Result<()> {
 /// Only Linux lets a process adopt orphans; elsewhere they are found by group and marker.
 pub(super) fn adopt_orphans() {}
 
-/// Tell of the end of `child`, which is left a zombie: so its pid, which names the group, stays taken.
+/// Report the end of `child`, which is left a zombie: so its pid, which names the group, stays taken.
 pub(super) fn reap(child: i32, mut tell: impl FnMut(Ended)) {
     let Some(pid) = Pid::from_raw(child) else { return };
     loop {

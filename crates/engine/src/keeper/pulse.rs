@@ -1,5 +1,5 @@
-//! Signs of life of a job that says nothing: its processes compute, or files change where it works. A build is
-//! silent for half an hour and alive; a client that waits for an answer that never comes is not.
+//! Signs of life of a job that prints nothing: its processes compute, or files change where it works. A build is silent
+//! for half an hour and alive; a client that waits for an answer that never comes is not.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,7 @@ const TICKS: u64 = 100;
 /// The share of one processor, in percent, from which a job counts as busy. A client that only waits still wakes
 /// now and then to draw a sign of waiting, and takes less than this; whatever builds or tests takes far more.
 const BUSY: u64 = 5;
-/// So many files are looked at, at most: a look should take less than a second on a slow disk.
+/// At most so many files are looked at: a look should take less than a second on a slow disk.
 const FILES: usize = 30_000;
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Pulse {
         let passed = u64::try_from(since.as_millis()).unwrap_or(u64::MAX).saturating_mul(TICKS) / 1000;
         let latest = self.watched.as_deref().and_then(latest_change);
         let before = std::mem::replace(&mut self.latest, latest);
-        // Compared with itself, not with a clock: the one of the files may be another machine's.
+        // File times are compared with each other, not with our clock: the files may be on another machine.
         let changed = before.is_some() && before != latest;
         changed || spent > (passed.saturating_mul(BUSY) / 100).max(1)
     }

@@ -5,8 +5,8 @@
 //! descends from one that does. This process, its ancestors and pid 1 never belong.
 //!
 //! A look at the list of processes may miss one that is just being made. So an empty list alone is never believed: the
-//! control group has to be empty, and the keeper has to be without children, which the kernel says for certain. Where
-//! neither is to be had, two looks have to agree.
+//! control group has to be empty, and the keeper must have no children, which the kernel reports reliably. If neither
+//! is known, two looks have to agree.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -21,23 +21,23 @@ use super::cgroup::Group;
 use super::job::StopSignal;
 use super::processes;
 
-/// What a KILL cannot end in this time is stuck in the kernel or not ours to kill.
+/// A process that KILL cannot end in this time is stuck in the kernel, or not ours to kill.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The same for what has been waited for already.
+/// The same for processes that have been waited for already.
 const SECOND_PATIENCE: Duration = Duration::from_secs(1);
 
-/// So often it is looked, whatever time that takes: on a busy machine one look may take longer than that.
+/// At least so many looks, whatever time they take: on a busy machine one look may take longer than `PATIENCE`.
 const LEAST_LOOKS: u32 = 10;
 
-/// So often what was started in the meantime is put into the group, too. Who starts something all the time is followed
-/// by descent.
+/// So many times, processes that were started in the meantime are put into the group, too. The processes of a job that
+/// never stops starting new ones are followed by descent.
 const ROUNDS: u32 = 4;
 
-/// So many looks have to agree that nobody is left, where only looking tells.
+/// So many looks have to agree that no process is left, where nothing else can tell.
 const LOOKS: u32 = 2;
 
-/// So long those below the keeper are killed in a row, before all processes are looked at again.
+/// So long the keeper kills its descendants in a row, before it looks at all processes again.
 const RACE: Duration = Duration::from_millis(100);
 
 /// A process as listed. `born` tells it from a later one with the same pid.
@@ -66,7 +66,8 @@ pub(super) struct Tree {
 struct Kept {
     keeper: i32,
     child: i32,
-    /// Set when the keeper has no children left. On Linux it adopts the orphans of its tree, so then nobody is.
+    /// Set when the keeper has no children left. On Linux it adopts the orphans of its tree, so then no process of the
+    /// tree is left.
     childless: Arc<AtomicBool>,
 }
 
@@ -106,8 +107,8 @@ impl Tree {
         }
     }
 
-    /// Ask every process to end, and after `grace` make it. Who is there is known before the first signal: a death
-    /// changes who descends from whom.
+    /// Ask every process to end, and after `grace` kill it. The processes are listed before the first signal, since
+    /// each death changes who descends from whom.
     pub(super) fn end(&mut self, ask: StopSignal, grace: Duration) -> Toll {
         let ask = match ask {
             StopSignal::Term => Signal::TERM,
@@ -121,7 +122,7 @@ impl Tree {
         }
     }
 
-    /// Remove the control group of a tree that has ended; what may be in it all the same ends with it.
+    /// Remove the control group of a tree that has ended. Any process that is still in it is killed.
     pub(super) fn disband(self) {
         if let Some(group) = &self.group {
             group.kill();
@@ -134,13 +135,13 @@ impl Tree {
         self.kill_all(&mut HashSet::new(), PATIENCE)
     }
 
-    /// The same once more, for what was there in spite of it.
+    /// The same once more, for processes that survived it.
     pub(super) fn sweep_again(&mut self) -> Toll {
         self.kill_all(&mut HashSet::new(), SECOND_PATIENCE)
     }
 
     fn kill_all(&mut self, signalled: &mut HashSet<(i32, u64)>, patience: Duration) -> Toll {
-        // Who cannot be looked for is not known to be gone.
+        // If processes cannot be listed, they are not known to be gone.
         let left = self.signal_until_gone(Signal::KILL, patience, signalled).unwrap_or(1);
         self.toll(signalled, left)
     }
@@ -169,7 +170,7 @@ impl Tree {
         loop {
             let living = self.living()?;
             looks += 1;
-            // Asked after the look: who was missed by it is still a child, or in the group.
+            // Asked after the look: a process that it missed is still a child, or in the group.
             empty_looks = if living.is_empty() { empty_looks + 1 } else { 0 };
             if living.is_empty() && self.is_gone(empty_looks) {
                 return Ok(0);
@@ -190,7 +191,7 @@ impl Tree {
             }
             let elapsed = start.elapsed();
             if elapsed >= time && looks >= LEAST_LOOKS {
-                // A process is there, also where none was seen.
+                // At least one process is left, even if none was seen.
                 return Ok(living.len().max(1));
             }
             // Newcomers mean that a process forks: race it rather than wait.
@@ -211,7 +212,8 @@ impl Tree {
         settled && self.group.as_ref().is_none_or(|group| group.pids().is_empty())
     }
 
-    /// Who forks and ends, and forks and ends, may outrun a look at all processes. Those below the keeper are few.
+    /// A process that forks and ends again and again may outrun a look at all processes. Those below the keeper are
+    /// few.
     fn race(&self, signalled: &mut HashSet<(i32, u64)>) {
         let Some(kept) = &self.kept else { return };
         let own_group = getpgrp();
@@ -250,7 +252,7 @@ impl Tree {
         Ok(self.living()?.iter().map(|process| process.ticks).sum())
     }
 
-    /// Without a list of processes the group is all there is to aim at.
+    /// Without a list of processes only the process group can be signalled.
     fn end_group(&self, ask: Signal, grace: Duration) -> Toll {
         let Some(group) = self.kept.as_ref().and_then(|kept| Pid::from_raw(kept.child)) else {
             return Toll { ended: 0, survivors: 1 };
@@ -396,7 +398,7 @@ mod tests {
         }
         tree.kept.iter().for_each(|kept| kept.childless.store(true, Ordering::Release));
         assert!(tree.is_gone(LOOKS));
-        // Nobody adopts the orphans of a job whose keeper is gone.
+        // No keeper adopts the orphans of a job whose keeper is gone.
         tree.kept = None;
         assert!(!tree.is_gone(1) && tree.is_gone(LOOKS));
     }

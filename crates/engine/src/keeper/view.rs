@@ -1,5 +1,5 @@
-//! A read-only view of the machine, around one child: modes, times and extended attributes of files are held back like
-//! everything else, which Landlock has no right for.
+//! A read-only view of the machine for one child. It also protects modes, times and extended attributes of files, which
+//! Landlock cannot.
 //!
 //! The child gets a mount namespace of its own. In it every mount is read-only but for copies of those places that it may
 //! write to, which lie over the originals. The system administrator's right that this takes comes with a user namespace, in
@@ -50,7 +50,7 @@ impl View {
             .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
         let (user, group) = (geteuid(), getegid());
         if user.is_root() && !administers {
-            // With one id alone it would lose its right to the files of all others.
+            // With only one id mapped, root would lose its access to the files of all other users.
             return Err("root has no right to make mounts here".to_owned());
         }
         let identity = (!administers).then(|| Identity {
@@ -66,7 +66,7 @@ impl View {
         if all.iter().any(|place| place.parent().is_none()) {
             return Err("everything is writable".to_owned());
         }
-        // What is below another place is in that one's copy: with a second one, nothing could be moved between the two.
+        // A place below another one is part of its copy: with a second copy, no file could be moved between the two.
         let is_inside =
             |place: &Utf8Path| all.iter().any(|other| place != **other && place.starts_with(other));
         let mut places = Vec::new();
@@ -85,7 +85,7 @@ impl View {
         match &self.identity {
             Some(identity) => {
                 unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
-                // Without it, no group can be kept.
+                // Without this, the group map cannot be written.
                 write(c"/proc/self/setgroups", b"deny")?;
                 write(c"/proc/self/uid_map", identity.user.as_bytes())?;
                 write(c"/proc/self/gid_map", identity.group.as_bytes())?;
@@ -96,7 +96,7 @@ impl View {
         for place in &self.places {
             let there = match rustix::fs::openat(CWD, place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
                 Ok(there) => there,
-                // What is not there, or cannot be reached, is not written to.
+                // A place that does not exist, or cannot be reached, needs no copy.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => continue,
                 Err(error) => return Err(error),
             };
@@ -113,12 +113,12 @@ impl View {
             let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
             rustix::mount::move_mount(copy, c"", there, c"", flags)?;
         }
-        // A program that is started as root has what is left here. With the second one it could open any file of a file
-        // system by its number, through a place that is writable.
+        // A program that is started as root has the rights that are left here. With the second one it could open any
+        // file of a file system by its inode number, through a writable place.
         for right in [CapabilitySet::SYS_ADMIN, CapabilitySet::DAC_READ_SEARCH] {
             renounce(right)?;
         }
-        // What was opened before is on the mounts of before.
+        // Folders that were opened before still refer to the old mounts.
         rustix::process::chdir(&self.cwd)?;
         if let Some(stdin) = &self.stdin {
             let stdin = rustix::fs::openat(CWD, stdin, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
@@ -128,7 +128,7 @@ impl View {
     }
 }
 
-/// Have programs that are started from here on do without, for every user.
+/// Take a right away from all programs that are started from here on, for every user.
 fn renounce(right: CapabilitySet) -> Result<()> {
     rustix::thread::remove_capability_from_bounding_set(right)?;
     let sets = rustix::thread::capabilities(None)?;

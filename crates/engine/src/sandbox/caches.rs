@@ -19,9 +19,9 @@ pub(super) const CACHE_HOME: &str = "XDG_CACHE_HOME";
 pub enum Access {
     /// It is yours and all agents'. It is made if the project uses the tool.
     Shared,
-    /// It is read as it is.
+    /// It is read-only.
     ReadOnly,
-    /// It is read as it is. Where there is none, the attempt has one of its own.
+    /// It is read-only. If it does not exist, the attempt has one of its own.
     ReadOnlyOrPrivate,
     /// Each attempt has one of its own, which is removed after it.
     Private,
@@ -33,13 +33,13 @@ pub struct Cache {
     pub tool: &'static str,
     /// Files of a project that uses the tool.
     pub signs: &'static [&'static str],
-    /// Variables that say where it is, and what is below that. The first that is set counts. A place of an attempt's own
-    /// is told by the first.
+    /// Variables that say where it is, and what is below that. The first that is set counts. The first one is also set
+    /// to a private place of an attempt.
     pub variables: &'static [(&'static str, &'static str)],
     /// Where it is otherwise.
     pub usual: &'static str,
     pub access: Access,
-    /// What of it is shared, if not all; of a private one, what is shared all the same.
+    /// The parts of it that are shared, if not all; for a private cache, the parts that are shared nevertheless.
     pub shared: &'static [&'static str],
 }
 
@@ -341,9 +341,10 @@ pub const CACHES: &[Cache] = &[
 /// pip does not use a cache that is a link if its user is root, so it is told where the cache is.
 const NOT_BY_LINK: [&str; 1] = ["PIP_CACHE_DIR"];
 
-/// Folders that are nobody's own code, and large.
+/// Large folders that hold dependencies and build output, not the project's own code.
 const NOT_LOOKED_INTO: [&str; 5] = ["node_modules", "target", "vendor", "dist", "build"];
-/// So deep, and at so many files, a project is looked at: packages of a workspace are in `crates/NAME` or `packages/NAME`.
+/// How deep, and at how many files, Piton looks into a project: packages of a workspace are in `crates/NAME` or
+/// `packages/NAME`.
 const DEPTH: usize = 3;
 const MOST_FILES: usize = 4000;
 
@@ -465,7 +466,7 @@ pub(super) fn arrange(facts: &Facts<'_>) -> Arrangement {
             let mut names = cache.variables.iter();
             if let Some((first, _)) = names.next().filter(|_| !is_settled) {
                 all.env.insert((*first).to_owned(), place.to_string());
-                // Another spelling of the same; one with something below it says more than this.
+                // The same variable in another letter case. One that names a folder below the place is not the same.
                 let spellings =
                     names.filter(|(name, below)| below.is_empty() && name.eq_ignore_ascii_case(first));
                 all.env_remove.extend(spellings.map(|(name, _)| (*name).to_owned()));
@@ -519,14 +520,14 @@ impl Arrangement {
     /// Make what has to be there before the fence goes up. It may be there already.
     pub(super) fn carry_out(&self, private: &Utf8Path) -> io::Result<()> {
         for place in &self.made {
-            // Where that is impossible, the tool itself says what it misses.
+            // If that fails, the tool itself reports what is missing.
             let _ = if place.is_folder { fs::create_dir_all(&place.path) } else { make_file(&place.path) };
         }
         disk::private_folder(private)?;
         for folder in self.env.values().map(Utf8Path::new).filter(|folder| folder.starts_with(private)) {
             disk::private_folder(folder)?;
         }
-        // What lies inside of another place that is linked is there already.
+        // A place inside of another linked place is there already.
         let is_inside = |link: &Utf8Path| {
             self.links.iter().any(|(other, to)| link != other && link.starts_with(other) && to.exists())
         };
@@ -583,7 +584,7 @@ pub(super) fn files_of(project: &Utf8Path) -> Vec<String> {
     names
 }
 
-/// A cache as it is here and now.
+/// A cache as it is on this machine.
 #[derive(Clone, Debug)]
 pub struct Here {
     pub cache: &'static Cache,

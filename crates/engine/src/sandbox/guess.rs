@@ -8,7 +8,7 @@ use piton_core::terminal::clean_text;
 
 use crate::keeper::Job;
 
-/// So much of the end of each output is looked at.
+/// So much of the end of each output is searched.
 const TAIL: usize = 512 * 1024;
 
 /// Something that was probably refused by the fence.
@@ -38,7 +38,7 @@ pub fn guesses(folder: &Utf8Path) -> io::Result<Vec<Guess>> {
     let mut all: Vec<Guess> = Vec::new();
     for (_, path) in jobs.iter().filter(|(number, _)| Some(*number) == last) {
         let job = Job::at(path);
-        // One that nobody can read tells nothing.
+        // A job whose spec cannot be read is skipped.
         let Some(fence) = job.spec().ok().flatten().and_then(|spec| spec.fence) else { continue };
         for denied in denied(&clean_text(&job.output().tail(TAIL).unwrap_or_default())) {
             let path = Utf8Path::new(&denied.path);

@@ -1,4 +1,4 @@
-//! What an agent may write to. Its worktree, what it says, temporary files, its own settings, caches: nothing else of
+//! What an agent may write to: its worktree, its reports, temporary files, its own settings and caches. Nothing else of
 //! the machine, and of the repository only what a commit on a detached HEAD needs.
 
 mod caches;
@@ -21,20 +21,21 @@ use crate::{disk, git};
 pub use caches::{Access, CACHES, Cache, as_markdown, caches_here, tools_of};
 pub use guess::{Guess, guesses};
 
-/// The variable that says what is wanted where no flag does.
+/// The variable that sets the mode if no flag does.
 pub const MODE: &str = "PITON_SANDBOX";
 /// The variable that says whether fences come with a read-only view: they do, unless it is `off`.
 pub const VIEW: &str = "PITON_VIEW";
-/// Temporary files of everybody.
+/// Folders for temporary files that all processes of the machine share.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
-/// Those of one attempt, in its folder, where it cannot have a folder among everybody's.
+/// The folder for temporary files of one attempt, in its job's folder, if it cannot have one in a shared folder.
 const OWN_TEMPORARY: &str = "tmp";
 /// A file in an attempt's folder: where its folder for temporary files is.
 const TEMPORARY_NOTE: &str = "tmp-folder";
 /// The caches that one attempt has for itself, in its folder.
 const OWN_CACHES: &str = "caches";
 /// What an agent's git does besides what it is asked: its commits are on the disk when it says so, and it does not
-/// clean up a repository that others work in. It signs nothing: keys, and the programs that hold them, are not for agents.
+/// clean up a repository that others work in. It signs nothing: agents must not use keys, or the programs that hold
+/// them.
 const GIT: [(&str, &str); 6] = [
     ("core.fsync", "committed"),
     // Half of a split index would be elsewhere.
@@ -45,17 +46,17 @@ const GIT: [(&str, &str); 6] = [
     ("tag.gpgSign", "false"),
 ];
 
-/// Whether a fence is put up, here and now.
+/// Whether agents get a fence on this machine.
 pub fn is_in_force(mode: Sandbox) -> bool {
     mode != Sandbox::Off && fences_are_possible().is_ok()
 }
 
-/// Whether fences are to come with a read-only view, where there can be one.
+/// Whether fences should come with a read-only view, if one can be made.
 pub fn view_is_wished() -> bool {
     std::env::var(VIEW).map_or(true, |said| said != "off")
 }
 
-/// Keeps the agents of a run where they belong.
+/// Puts fences around the agents of a run.
 #[derive(Clone, Debug)]
 pub struct Guard {
     fences: Fences,
@@ -65,14 +66,14 @@ pub struct Guard {
     common: Option<Utf8PathBuf>,
 }
 
-/// What the environment asks for; a word that it does not know says nothing.
+/// The mode that the environment asks for; an unknown word counts as unset.
 pub fn wished() -> Option<Sandbox> {
     let said = std::env::var(MODE).ok()?;
     Sandbox::ALL.iter().find(|(name, _)| *name == said).map(|(_, mode)| *mode)
 }
 
 impl Guard {
-    /// `mode`: what this start of Piton was asked for, if anything.
+    /// `mode`: what the command line asked for, if anything.
     pub fn new(fences: &Fences, mode: Option<Sandbox>, project: &Project) -> Guard {
         let fences = Fences { sandbox: mode.unwrap_or(fences.sandbox), ..fences.clone() };
         let common = project.repo().ok().flatten().map(|repo| real(repo.common_dir()));
@@ -83,12 +84,13 @@ impl Guard {
         self.in_force
     }
 
-    /// Whether nothing in the main checkout can be changed from inside: what the plan opens may be anywhere.
+    /// Whether an agent can change nothing in the main checkout. It can if the plan opens more folders, which may be
+    /// anywhere.
     pub(crate) fn keeps_from_checkout(&self) -> bool {
         self.is_in_force() && self.fences.writable.is_empty()
     }
 
-    /// Where an agent in `place` can write, in a sentence. Empty where nothing holds it back.
+    /// Where an agent in `place` can write, in a sentence. Empty without a fence.
     pub(crate) fn writable_in_words(&self, place: &Utf8Path) -> String {
         if !self.is_in_force() {
             return String::new();
@@ -116,7 +118,7 @@ impl Guard {
         )
     }
 
-    /// Whether agents are put behind a fence, or not started where there can be none.
+    /// Whether agents run inside a fence, or do not start without one.
     pub(crate) fn encloses(&self) -> bool {
         self.is_in_force() || self.fences.sandbox == Sandbox::On
     }
@@ -130,7 +132,7 @@ impl Guard {
         }
     }
 
-    /// Make the job of `agent` in `place` one that stays there and within its limits.
+    /// Put a fence around the job of `agent` in `place`, and set its limits.
     pub(crate) fn enclose(
         &self,
         agent: &Agent,
@@ -168,7 +170,7 @@ impl Guard {
     ) -> io::Result<Vec<Utf8PathBuf>> {
         let mut all = vec![place.to_owned()];
         all.extend(self.of_git(place));
-        // Not the attempt's folder itself: the keeper writes there, and would follow where a link leads.
+        // Not the attempt's folder itself: the keeper writes there, and would follow a link.
         if let Some(outbox) = spec.env.get(OUTBOX) {
             fs::File::options().create(true).append(true).open(outbox)?;
             all.push(outbox.into());
@@ -191,7 +193,7 @@ impl Guard {
             None => path.into(),
         });
         for place in more {
-            // An agent that may write to a folder expects it to exist. Where it cannot be, it is as closed as before.
+            // An agent that may write to a folder expects it to exist. If it cannot be made, it stays closed.
             if !place.exists() {
                 let _ = fs::create_dir_all(&place);
             }
@@ -200,7 +202,7 @@ impl Guard {
         all.extend(arrange_caches(agent, spec, job, place, &outside)?);
         all.extend(outside);
         let folders = job.dir().read_dir_utf8()?.flatten().filter(|entry| entry.path().is_dir());
-        // Nobody replaces the program that its reports go through.
+        // The agent must not replace the program that its reports go through.
         let folders = folders.filter(|entry| entry.file_name() != BIN);
         all.extend(folders.map(|entry| entry.path().to_owned()));
         all.retain(|path| path.is_absolute());
@@ -212,7 +214,7 @@ impl Guard {
         git::private_dir(self.common.as_ref()?, place)
     }
 
-    /// Everybody's temporary folders, but for those in which the project itself is, or other worktrees are.
+    /// The shared temporary folders, except those that contain the project itself or other worktrees.
     fn temporary(&self, place: &Utf8Path) -> Vec<Utf8PathBuf> {
         let place = real(place);
         let kept = [Some(self.root.as_path()), self.common.as_deref(), place.parent()];
@@ -222,7 +224,8 @@ impl Guard {
     }
 }
 
-/// Make the caches that builds in `place` need, and tell the agent of those that are its own. What it may write to.
+/// Make the caches that builds in `place` need, and set the variables of those that are the agent's own. Returns what
+/// it may write to.
 fn arrange_caches(
     agent: &Agent,
     spec: &mut JobSpec,
@@ -245,9 +248,9 @@ fn arrange_caches(
     Ok(arrangement.shared.into_iter().map(|place| place.path).collect())
 }
 
-/// A folder for the temporary files of one attempt. It is among everybody's, for the path of a socket in it must not be
-/// long, and in the attempt's own folder where that cannot be. Another engine may end the attempt, and have another folder
-/// for temporary files: where it is stands in the job's folder before it is made.
+/// A folder for the temporary files of one attempt. It is in a shared temporary folder, since the path of a socket in
+/// it must not be long. If that is impossible, it is in the attempt's own folder. Another engine, with another
+/// temporary folder, may end the attempt: so a note in the job's folder says where it is before it is made.
 fn own_temporary(job: &Job) -> io::Result<Utf8PathBuf> {
     let made = noted_temporary(job).filter(|made| is_ours(made));
     let short = made.unwrap_or_else(|| short_temporary(job));
@@ -271,13 +274,13 @@ fn temporary_name(job: &Job) -> String {
     format!("piton-{}", Digest::of_bytes(job.dir().as_str().as_bytes()).short())
 }
 
-/// Where the folder for temporary files of a job was made. Only a folder of that name is one.
+/// Where the folder for temporary files of a job was made. A folder with another name does not count.
 fn noted_temporary(job: &Job) -> Option<Utf8PathBuf> {
     let noted = fs::read_to_string(job.dir().join(TEMPORARY_NOTE)).ok().map(Utf8PathBuf::from)?;
     (noted.is_absolute() && noted.file_name() == Some(&temporary_name(job))).then_some(noted)
 }
 
-/// Whether nobody else put this folder there.
+/// Whether this folder belongs to this user alone.
 #[cfg(unix)]
 fn is_ours(folder: &Utf8Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -296,7 +299,7 @@ pub(crate) fn clear(job: &Job) {
     let own = [OWN_TEMPORARY, OWN_CACHES].map(|name| job.dir().join(name));
     let short = noted_temporary(job).unwrap_or_else(|| short_temporary(job));
     for folder in own.iter().chain(Some(&short).filter(|short| is_ours(short))) {
-        // What cannot be removed goes with the run's folder, or with everybody's temporary files.
+        // What cannot be removed goes with the run's folder, or when the system cleans up its temporary files.
         let _ = fs::remove_dir_all(folder);
     }
 }
@@ -309,7 +312,7 @@ pub fn clear_all(run: &Utf8Path) {
     }
 }
 
-/// The folder for temporary files, if it can be used as it is named: from a relative one a folder would grow in the
+/// The system's folder for temporary files, if its path is absolute: a relative one would create a folder in the
 /// project.
 fn temp_dir() -> Utf8PathBuf {
     let named = Utf8PathBuf::from_path_buf(std::env::temp_dir()).ok();

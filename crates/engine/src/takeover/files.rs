@@ -1,4 +1,4 @@
-//! Files that tell of a task: what it was to make, and what others wrote about their work.
+//! Files that show the state of a task: those it should make, and what other systems wrote about their work.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use piton_core::system::kit::text;
 use crate::git::{GitError, Repo};
 use crate::project::Project;
 
-/// The first file of each task that is not there, and the branch they were to be on.
+/// The first missing file of each task, and the branch it should be on.
 pub(super) fn look_for(
     project: &Project,
     files: &Files,
@@ -37,15 +37,15 @@ pub(super) fn look_for(
     Ok((missing, onto))
 }
 
-/// What the next task begins with, where files of earlier ones have to be.
+/// What the next task begins with; files of earlier tasks have to be in it.
 enum Ground<'a> {
-    /// The branch is checked out there, or is to be made from what is.
+    /// The branch is checked out there, or will be made from what is checked out there.
     Folder(Utf8PathBuf),
     Tip(&'a Repo, Oid),
 }
 
 impl Ground<'_> {
-    /// What is not a path of a project cannot be looked for.
+    /// A name that is not a path of the project cannot be looked for.
     fn has(&self, file: &str, may_be_empty: bool) -> Result<bool, GitError> {
         let Ok(path) = RepoPath::new(file) else { return Ok(true) };
         Ok(match self {
@@ -59,7 +59,7 @@ impl Ground<'_> {
     }
 }
 
-/// The text of a file; one that is not there says nothing.
+/// The text of a file; empty if it does not exist.
 pub fn text_of(path: &Utf8Path) -> String {
     std::fs::read(path).map(|bytes| text::decode(&bytes).text).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Taking over what another system left: git, the worktrees and the disk are asked what a system wants to know. What the
-//! answers mean is decided in `piton_core::system`.
+//! Taking over what another system left: this module collects what a system asks about git, the worktrees and the disk.
+//! `piton_core::system` decides what the answers mean.
 
 mod files;
 mod worktrees;
@@ -19,7 +19,7 @@ use crate::journal::{Journal, JournalError};
 use crate::project::Project;
 use crate::{clock, landed};
 
-/// Where is looked.
+/// The places to look at.
 #[derive(Debug)]
 pub struct Site<'a> {
     pub project: &'a Project,
@@ -37,7 +37,7 @@ pub fn other_runs(project: &Project, journal: &Journal, plan: &Utf8Path) -> Resu
     Ok(others.into_iter().map(|run| run.id).collect())
 }
 
-/// Everything that a system asks about the tasks of a plan. `begins`: a run begins with it.
+/// Everything that a system asks about the tasks of a plan. `begins`: a run begins with the answers.
 pub fn gather(
     site: &Site<'_>,
     specs: &[TaskSpec],
@@ -118,7 +118,7 @@ impl Site<'_> {
 /// The branch of a task.
 fn branch(repo: &Repo, tip: &Oid, place: &Place) -> Result<Option<Branch>, GitError> {
     let head = match repo.branch_tip(&place.branch) {
-        // A name that git would not take is nobody's branch.
+        // If git rejects the name, there is no such branch.
         Err(GitError::BadName(_)) => None,
         head => head?,
     };

@@ -1,5 +1,5 @@
-//! Worktrees that a run takes over. What goes on in one must not find it made again, and the branch beside it goes on with
-//! it. Doing it twice is doing it once.
+//! Worktrees that a run takes over. A resumed task must find its worktree as it was, with its branch. Repeating this
+//! changes nothing.
 
 use camino::Utf8Path;
 use piton_core::plan::{Oid, RunId};
@@ -8,7 +8,7 @@ use piton_core::system::kit::takeover::Belief;
 use crate::git::{GitError, RefChange, Repo, Worktree};
 use crate::project::Project;
 
-/// Give a run the worktrees of what it believes.
+/// Give a run the worktrees of the tasks that it resumes.
 pub fn adopt(project: &Project, repo: &Repo, run: &RunId, beliefs: &[Belief]) -> Result<(), AdoptError> {
     for belief in beliefs {
         let work = belief.past.as_ref().and_then(|past| past.work.as_ref()?.commit.clone());

@@ -1,5 +1,5 @@
-//! A task is called done in a file: what can be seen of its work decides whether its checks are run, and they decide the
-//! rest.
+//! A task is reported as done in a file. The visible evidence of its work decides whether its checks run, and the
+//! checks decide the rest.
 
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,11 @@ use crate::claims::{self, Judgement, Looked, Place};
 use crate::journal::{CommandError, Journal};
 use crate::{checks, clock};
 
-/// How often it is looked whether work that a claim waits for was committed: as soon as a person would look.
+/// How often Piton looks whether work that a claim waits for was committed: as soon as a person would look.
 const LOOK: Duration = Duration::from_secs(2);
 
 impl Mirror {
-    /// A task is called done: its holder keeps it, and its checks decide. `None`: they still run.
+    /// A task is reported as done: its holder keeps it, and its checks decide. `None`: they still run.
     pub(in crate::files) fn claim(
         &mut self,
         journal: &mut Journal,
@@ -40,12 +40,12 @@ impl Mirror {
                 None => return Ok(Some(Vec::new())),
             }
         };
-        // Nobody else may begin it while its checks run.
+        // No one else may begin the task while its checks run.
         let by = held_by(&task, file);
         let refused = self.commit(journal, &[start(id, &by)])?;
         let (Some(task), true) = (self.task(id), refused.is_empty()) else {
             self.remember(journal, id, report, file)?;
-            // The rules say why, once more, where it is written down.
+            // The caller records the refusal when the rules refuse this command again.
             return Ok(Some(vec![start(id, &by)]));
         };
         match aide.judge(&task, &spec, place.as_ref()) {
@@ -90,7 +90,7 @@ impl Mirror {
             let why = "it does not exist, so it is not recorded as work";
             self.refuse_in(journal, file, (Some(id), &what), why)?;
         }
-        // What would come of it if every check passed: nothing is run for a claim that is refused anyway.
+        // First ask what would happen if every check passed: no check runs for a claim that is refused anyway.
         let (report, evidence, by) = (&looked.report, &looked.evidence, held_by(task, file));
         let claim = |results| Claim::Done { tree: None, results, evidence: evidence.clone() };
         let would = command(task, &by, claim(checks::as_if_passed(spec)), report);
@@ -121,7 +121,7 @@ impl Mirror {
         }
     }
 
-    /// What a claim comes to whose checks have ended, or why it is refused after all.
+    /// The commands for a claim whose checks have ended, or why it is refused after all.
     fn judged(
         &mut self,
         journal: &mut Journal,
@@ -144,7 +144,7 @@ impl Mirror {
         Ok(seen.into_iter().chain([command]).collect())
     }
 
-    /// A claim that is rejected, noted where it was made. It makes nobody the holder of the task.
+    /// Reject a claim, and note that where it was made. The task gets no holder by it.
     fn turn_down(
         &mut self,
         journal: &mut Journal,
@@ -163,7 +163,7 @@ impl Mirror {
         Ok(Vec::new())
     }
 
-    /// In the words of the system's own log, where it has one that is read by those who work.
+    /// Write an entry into the system's own log, if it has one that agents read.
     pub(in crate::files) fn log(
         &mut self,
         journal: &mut Journal,
@@ -175,7 +175,7 @@ impl Mirror {
         }
         // An entry is about a task of the run, or about none.
         let task = id.filter(|id| self.task(id).is_some()).cloned();
-        // Once is enough for those who work, however often it is tried; the run's own log has each.
+        // Agents read it once, however often it is tried; the run's own log has each.
         let by = "piton";
         let is_same = |entry: &Entry| entry.by == by && entry.task == task && entry.text == text;
         if self.chronicle.entries.iter().any(is_same) {
@@ -213,7 +213,7 @@ impl Mirror {
         Ok(looked)
     }
 
-    /// Remember where things stand as a task is begun in a file.
+    /// Record the state of the project when a task begins in a file.
     pub(super) fn mark(&mut self, journal: &mut Journal, id: &TaskId) -> Result<(), FilesError> {
         let (Some(task), Some(spec)) = (self.task(id), journal.spec(&self.run, id)?) else { return Ok(()) };
         let held = task.decided == Status::InProgress && !task.is_engines();
@@ -224,7 +224,7 @@ impl Mirror {
         self.commit(journal, &[Command::Mark { task: id.clone(), fence: task.fence, mark }]).map(drop)
     }
 
-    /// Tasks whose claim waits for work to be committed that by now is.
+    /// Tasks whose claim waited for a commit that exists by now.
     pub(super) fn committed(&mut self) -> Vec<TaskId> {
         let waits = |task: &&Task| !task.progress.uncommitted.is_empty() && !self.claimed.contains(&task.id);
         let waiting: Vec<Task> = self.state.tasks().filter(waits).cloned().collect();
@@ -255,8 +255,8 @@ impl Mirror {
         Ok(())
     }
 
-    /// Take back what is only said to be in progress in a file: nobody has a worktree for it, and nothing has changed
-    /// since. For an engine that begins.
+    /// For an engine that begins: release tasks that are in progress only according to a file. They have no worktree,
+    /// and nothing has changed since.
     pub(in crate::files) fn take_back(&mut self, journal: &mut Journal) -> Result<(), FilesError> {
         let by_file = |task: &&Task| {
             let holder = task.holder.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Edits of the state file, carried to the rules: each edit once, and a claim to its checks.
+//! Edits of the state file become commands: each edit once. A claim goes to its checks first.
 
 use camino::Utf8PathBuf;
 use piton_core::chronicle::Failure;
@@ -38,7 +38,7 @@ impl Mirror {
         aide: &mut dyn Aide,
         bytes: &[u8],
     ) -> Result<(), FilesError> {
-        // A claim that is still being checked is in our own text as well, and is asked about again.
+        // A claim that is still being checked is in Piton's own text as well, and has to be judged again.
         if self.text().is_some_and(|text| text.as_bytes() == bytes) && self.claimed.is_empty() {
             return Ok(());
         }
@@ -57,13 +57,13 @@ impl Mirror {
         };
         let Some((shown, base)) = self.origin(journal, &found)? else {
             if let Some(other) = self.shows_another(journal, &found)? {
-                // The edits are applied to that run, which is not worked on now.
+                // The edits are applied to that run, which has no engine now.
                 let theirs = Mirror::open(&self.project, journal, &other)?;
                 return theirs.map_or(Ok(()), |mut theirs| theirs.hear(journal, &mut NotNow, bytes));
             }
             let is_backup = read(&Utf8PathBuf::from(format!("{}.bak", self.path)))?.as_deref() == Some(bytes);
             if is_backup && self.shown.seq == 0 {
-                // It was taken over, or is to be begun anew, and is safe.
+                // The run takes this file over or replaces it, and `.bak` holds a copy.
                 return Ok(());
             }
             let why = if is_backup {
@@ -85,8 +85,8 @@ impl Mirror {
         Ok(())
     }
 
-    /// A version that the file was before it was last written, as `git show HEAD:FILE > FILE` puts it back: nothing of the
-    /// run is taken back by that, and the refusal says so. An edit of an old copy is an edit.
+    /// Refuse an older version of the file, as `git show HEAD:FILE > FILE` puts it back: that undoes nothing of the
+    /// run, and the refusal says so. An edit of an old copy is an edit.
     pub(super) fn refuse_older(&mut self, journal: &mut Journal, bytes: &[u8]) -> Result<(), FilesError> {
         let Ok((found, _)) = state_files::parse(bytes) else { return Ok(()) };
         let Some((shown, base)) = self.origin(journal, &found)?.filter(|(shown, _)| *shown < self.shown.seq)
@@ -98,14 +98,14 @@ impl Mirror {
         if !untouched || !self.system.edits(&base, &found).is_empty() {
             return Ok(());
         }
-        // Said once, whatever becomes of the write.
+        // Reported once, whether or not the write succeeds.
         self.shown.seq = shown;
         let what = format!("the file was put back as it was at event {shown} of {}", self.state.seq());
         let why = "what happened since stays; the file is written again";
         self.refuse_whole(journal, &what, why)
     }
 
-    /// Carry one edit to the rules.
+    /// Turn one edit into commands.
     fn take(
         &mut self,
         journal: &mut Journal,
@@ -164,7 +164,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// The edit without what was heard of it before: lists in the file only grow, and a copy may be edited twice.
+    /// The edit without what was applied before: lists in the file only grow, and a copy may be edited twice.
     fn news(&self, edit: &Edit) -> Edit {
         let Some(id) = &edit.task else { return edit.clone() };
         let what = match &edit.what {
@@ -172,7 +172,7 @@ impl Mirror {
             What::Errors { errors } => {
                 let known =
                     self.chronicle.task(id).map(|story| story.failures.as_slice()).unwrap_or_default();
-                // One of which no more is known than that it failed is told in full now.
+                // An error of which only the failure is known so far counts as new: now its details are known.
                 let is_known = |error: &ImportedError| {
                     let same = |failure: &Failure| {
                         failure.message == error.message
@@ -202,7 +202,8 @@ impl Mirror {
         report
     }
 
-    /// The file is written again while the checks run, and where a claim is refused: what it tells would be gone.
+    /// Remember the report of a claim: the file is written again while the checks run, and when the claim is refused,
+    /// and the report would be lost.
     pub(super) fn remember(
         &mut self,
         journal: &mut Journal,

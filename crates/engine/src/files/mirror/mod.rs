@@ -2,7 +2,8 @@
 //! of its system are settled with it, see [`super::companions`].
 //!
 //! The file is a picture of the journal at the position it names. An edit is what differs from the picture at that
-//! position, so a stale copy is not a request to go back; each edit is journaled with its place, so none is heard twice.
+//! position, so a stale copy is not a request to go back. Each edit is journaled with its position, so none is applied
+//! twice.
 
 mod claiming;
 mod hearing;
@@ -33,7 +34,7 @@ use crate::{clock, crash, disk};
 
 /// How often the file may be written at the same moment before its edits have to wait for the next time.
 pub(super) const ROUNDS: usize = 8;
-/// How long a process that holds the file is waited for before we look again.
+/// How long Piton waits for a process that holds the file before it looks again.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Pictures that are kept to compare edits with: an edit is mostly of the last one.
 const PICTURES: usize = 4;
@@ -51,7 +52,7 @@ pub enum FilesError {
     Waits(Wait),
 }
 
-/// What another process holds, and what becomes of it.
+/// What another process holds, and what Piton does about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Wait {
     #[error(
@@ -69,10 +70,10 @@ impl FilesError {
     }
 }
 
-/// Does for a state file what is more than reading and writing it.
+/// What a state file needs besides being read and written.
 pub trait Aide {
-    /// Run the checks of a task that the file calls done, at once or meanwhile.
-    /// `None`: not yet, ask again. The place is told the first time.
+    /// Run the checks of a task that the file calls done, at once or meanwhile. `None`: not yet, ask again. The place
+    /// is given only the first time.
     fn judge(
         &mut self,
         task: &Task,
@@ -83,8 +84,8 @@ pub trait Aide {
     /// Another process holds the file, and is waited for. Reported once.
     fn waits(&mut self, wait: &Wait);
 
-    /// Write a task that was added in the file into the plan, and take it up into the run; or say why not. What is done
-    /// already is not done again.
+    /// Write a task that was added in the file into the plan, and add it to the run; or say why not. What is done
+    /// already is not repeated.
     fn add(&mut self, journal: &mut Journal, task: &Addition) -> Result<(), String>;
 }
 
@@ -94,20 +95,21 @@ pub struct Mirror {
     pub(super) project: Project,
     run: RunId,
     pub(super) system: SystemRef,
-    /// What the state file is called, which also is who speaks through it.
+    /// The name of the state file, under which its edits are recorded.
     file: &'static str,
     pub(super) path: Utf8PathBuf,
     pub(super) plan: Utf8PathBuf,
     pub(super) state: State,
     pub(super) chronicle: Chronicle,
     pictures: VecDeque<(u64, Value)>,
-    /// Tasks that the file calls done and whose checks are still running: shown so, and if we die, found so.
+    /// Tasks that the file reports as done and whose checks are still running. The file keeps showing that, so that the
+    /// next process finds it if this one dies.
     pub(super) claimed: Vec<TaskId>,
-    /// Claims that were decided while the files are being settled: who claims it in two of them is answered once.
+    /// Claims that were decided in this reconciliation: a task that is reported done in two files is answered once.
     pub(super) judged: Vec<TaskId>,
-    /// Tasks that nobody had begun, and that are held only while their claim is decided.
+    /// Tasks that were not in progress, and that are held only while their claim is decided.
     pub(super) held: Vec<TaskId>,
-    /// When it was last looked whether claims that wait still have to.
+    /// When Piton last looked whether waiting claims still have to wait.
     pub(super) looked: Option<Instant>,
     /// What the files showed when they were last written, by whichever process.
     pub(super) shown: Shown,
@@ -116,7 +118,7 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// The run that owns it by now.
+    /// Open the file for the run that owns it by now.
     pub(super) fn open(
         project: &Project,
         journal: &mut Journal,
@@ -157,7 +159,7 @@ impl Mirror {
         self.system
     }
 
-    /// What is kept here is nobody's work: git does not see it, and no check is blamed for changing it.
+    /// The state files are not work: hide them from git, so that no check is blamed for changing them.
     pub(super) fn hide(&self) {
         let root = self.project.root.canonicalize_utf8().unwrap_or_else(|_| self.project.root.clone());
         let folder = folder_in_project(&self.project, self.system, &self.plan);
@@ -165,7 +167,7 @@ impl Mirror {
         let files: Vec<Utf8PathBuf> =
             self.system.files().offered.iter().map(|name| folder.join(name)).collect();
         for path in files.iter().flat_map(|file| with_neighbours(file)) {
-            // One that stays in sight does no harm but for that.
+            // If git still sees the file, that does no other harm.
             let _ = repo.exclude(&path);
         }
         // Each is written beside its place first, and so is a list that has a place of its own.
@@ -189,7 +191,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// The same without waiting: for whom it would have to.
+    /// The same without waiting. Returns what it would have to wait for.
     pub(super) fn settle_unless_held(
         &mut self,
         journal: &mut Journal,
@@ -241,7 +243,7 @@ impl Mirror {
             if self.state.seq() == before {
                 break;
             }
-            // What was said in one of them is part of the others, too.
+            // An edit in one file changes the others, too.
         }
         if self.shown != known {
             self.shown.save(&self.project, &self.run);
@@ -251,14 +253,15 @@ impl Mirror {
         Ok(held.then_some(Wait::HalfWritten(path)))
     }
 
-    /// Whether a process is writing the file in place. What was kept aside when this run took it over is not waited for.
+    /// Whether a process is writing the file in place. A damaged file that was kept aside when this run took over is
+    /// not waited for.
     fn is_being_written(&self, path: &Utf8Path) -> Result<bool, FilesError> {
         let is_new = self.state.tasks().all(|task| task.fence == 0);
         let is_kept = || Ok::<_, FilesError>(read(path)? == read(&Utf8PathBuf::from(format!("{path}.bad")))?);
         Ok(is_half_written(path)? && !(is_new && is_kept()?))
     }
 
-    /// Held by the one of us who is at the file.
+    /// Held by the Piton process that works on the file.
     fn own_lock(&self) -> Utf8PathBuf {
         let whose = match self.system.files().of_project {
             true => self.system.name(),
@@ -267,7 +270,8 @@ impl Mirror {
         self.project.home.join(format!("locks/file-{whose}.lock"))
     }
 
-    /// A lock of the recipes that lies beside the file although nobody of us is at it, and since when.
+    /// A lock file of the shell recipes that lies beside the state file although no Piton process works on it, and its
+    /// age.
     pub fn lock_left(&self) -> Option<LockLeft> {
         let path = self.path.with_extension("lock");
         let age = touched::age(&path)?;
@@ -277,7 +281,7 @@ impl Mirror {
         (!is_at_work).then_some(LockLeft { path, age, by_piton, over })
     }
 
-    /// Whether nothing was to be done.
+    /// Returns whether there was nothing to do.
     fn settle_state(
         &mut self,
         journal: &mut Journal,
@@ -328,7 +332,7 @@ impl Mirror {
         Ok(false)
     }
 
-    /// How the file differs from what the journal says. Looks only.
+    /// How the file differs from what the journal says. Changes nothing.
     pub fn differences(&mut self, journal: &mut Journal) -> Result<Vec<String>, FilesError> {
         self.catch_up(journal)?;
         let Some(bytes) = read(&self.real_path(&self.path)?)? else {
@@ -381,7 +385,7 @@ impl Mirror {
             .is_some_and(|(stamps, seq)| *seq == self.state.seq() && *stamps == self.stamps())
     }
 
-    /// Of a file that is not there, that it is not: some come into being late.
+    /// A missing file has the stamp `None`: some files are created late.
     fn stamps(&self) -> Vec<Option<FileStamp>> {
         let others = self.companions().into_iter().map(|companion| self.path_of(companion));
         std::iter::once(self.path.clone()).chain(others).map(|path| FileStamp::read(&path)).collect()
@@ -415,7 +419,7 @@ impl Mirror {
         place(&self.project, &self.run, &self.state, tasks)
     }
 
-    /// What is to be in the file, which is remembered: an edit may be of it.
+    /// The text that the file should have. It is remembered, since a later edit may be based on it.
     fn text(&mut self) -> Option<String> {
         let picture = self.system.picture(&self.state, &self.chronicle, &self.place(), &self.claimed)?;
         let seq = self.state.seq();
@@ -475,7 +479,7 @@ impl Mirror {
         self.refuse_in(journal, self.file, (None, edit), reason)
     }
 
-    /// What was done to the file as a whole, which is about no task.
+    /// Refuse a change to the file as a whole, which is not about a task.
     fn refuse_whole(&mut self, journal: &mut Journal, edit: &str, reason: &str) -> Result<(), FilesError> {
         self.refuse(journal, edit, reason)?;
         self.log(journal, None, &format!("Rejected an edit of {}: {edit}: {reason}", self.file))
@@ -493,7 +497,7 @@ impl Mirror {
         self.commit(journal, &[Command::Note { by: "piton".to_owned(), note }]).map(drop)
     }
 
-    /// The same of an edit, in the words of the system's own log as well.
+    /// Refuse an edit, and write that into the system's own log as well.
     pub(in crate::files) fn refuse_edit(
         &mut self,
         journal: &mut Journal,
@@ -516,8 +520,8 @@ impl Mirror {
         disk::write(&path, bytes).map_err(FilesError::io(&path))
     }
 
-    /// A process that died between exchanging the file and hearing what it displaced left that beside it. Whether
-    /// nothing of it is left.
+    /// A process that died between exchanging the file and applying the displaced version left that version beside it:
+    /// apply it now. Returns whether nothing is left.
     fn hear_what_was_displaced(
         &mut self,
         journal: &mut Journal,
@@ -547,12 +551,12 @@ impl Mirror {
     }
 }
 
-/// A lock of the recipes that nobody seems to hold.
+/// A lock file of the shell recipes that no process seems to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockLeft {
     pub path: Utf8PathBuf,
     pub age: Duration,
-    /// A Piton made it, and died; otherwise a script did.
+    /// A Piton process made it, and died; otherwise a script did.
     pub by_piton: bool,
     /// The next command clears it at once.
     pub over: bool,
@@ -564,7 +568,7 @@ fn is_half_written(path: &Utf8Path) -> Result<bool, FilesError> {
     Ok(is_cut && !touched::is_stale(path))
 }
 
-/// Our own are readable by nobody else until they are whole.
+/// Piton's own temporary files are not readable by other users until they are whole.
 fn is_of_others(path: &Utf8Path) -> bool {
     #[cfg(unix)]
     {
