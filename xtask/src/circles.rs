@@ -8,7 +8,7 @@ use anyhow::Result;
 /// Sources in which no files import each other in a circle.
 struct Sources {
     folder: &'static str,
-    /// Nor do the modules at the root, each with all that is below it.
+    /// The modules at the root, each with all that is below it, import each other in no circle either.
     rooms: bool,
     /// Modules at the root whose own files may.
     tied: &'static [&'static str],
@@ -23,7 +23,7 @@ const SOURCES: [Sources; 2] = [
     },
 ];
 
-/// Circles that are there, each as one line.
+/// All circles, each as one line.
 pub(crate) fn circles(root: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for Sources { folder, rooms: has_rooms, tied } in SOURCES {
@@ -100,7 +100,7 @@ fn joined(above: &str, name: &str) -> String {
     if above.is_empty() { name.to_owned() } else { format!("{above}::{name}") }
 }
 
-/// What follows a module's name in that of one below it.
+/// What follows a module's name in the name of a module below it.
 fn below<'m>(module: &'m str, above: &str) -> Option<&'m str> {
     match above {
         "" => Some(module).filter(|module| !module.is_empty()),
@@ -127,7 +127,7 @@ fn is_of_tests(file: &str) -> bool {
     file.split('/').any(|part| matches!(part, "tests" | "tests.rs"))
 }
 
-/// Without comments, without tests, which may know everything, and without who may see what.
+/// The code without comments, without tests, which may import everything, and without visibility.
 pub(crate) fn code(text: &str) -> String {
     let text = text.split("\nmod tests {").next().unwrap_or(text);
     let line = |line: &str| {

@@ -1,4 +1,4 @@
-//! Every crash there is: the tests take a sample, this takes all.
+//! All crashes: the tests take a sample, this takes all of them.
 //!
 //! It is long. Every point is hit by killing the engine alone, by killing everything, and, where it is a git process's,
 //! by killing that process alone while its engine lives.

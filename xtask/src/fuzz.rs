@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// What makes the compiler tell libFuzzer which way an input went. All of it is stable.
+/// The options that make the compiler report to libFuzzer which path an input took. All of them are stable.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
@@ -73,7 +73,8 @@ fn build(root: &Path) -> Result<PathBuf> {
     Ok(folder.join(host).join("fuzz").join("piton-fuzz"))
 }
 
-/// Whether nothing was found. What is new goes to `target/fuzz/found`, what breaks to `target/fuzz/broken`.
+/// Returns whether nothing broke. New inputs go to `target/fuzz/found`, and inputs that break a promise to
+/// `target/fuzz/broken`.
 fn search(root: &Path, program: &Path, target: &str, minutes: u64) -> Result<bool> {
     let folder = root.join("target").join("fuzz");
     let (found, broken) = (folder.join("found").join(target), folder.join("broken").join(target));

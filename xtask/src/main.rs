@@ -7,7 +7,7 @@
 //! `cargo xtask makespan [--plans N]` measures the scheduler against the least time there is.
 //! `cargo xtask queues [--seeds N] [--changes N] [--slots K] [--gap PERCENT] [--write]` measures the landing line against other queues.
 //! `--write` puts the tables into `docs/performance.md`.
-//! `cargo xtask fuzz [TARGET…] [--minutes N]` looks for inputs that a reader does not stand.
+//! `cargo xtask fuzz [TARGET…] [--minutes N]` looks for inputs that break a reader.
 //! `cargo xtask crash [--plan native|fenced|execute] [--sample N] [--double N|all] [--part 1/3] [--who alone] [--seed S]` kills the real binary at every
 //! change of the disk, and cuts the power at every commit to the journal. One of them again:
 //! `--point 'KIND #NTH'`, or `--power 'KIND #NTH'`.

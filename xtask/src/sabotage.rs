@@ -1,4 +1,4 @@
-//! Sabotage: each rule that Piton stands on is taken out in turn, and a test has to notice.
+//! Sabotage: each rule that Piton depends on is taken out in turn, and a test has to notice.
 //!
 //! A test that has never failed proves little. The catalogue, `sabotage.toml`, names for every rule the line that
 //! makes it hold, what that line is when the rule is gone, and the tests that then fail. It works in a checkout and
@@ -23,13 +23,13 @@ struct Catalogue {
     sabotage: Vec<Sabotage>,
 }
 
-/// One rule, the way to take it out, and who notices.
+/// One rule, the way to take it out, and the tests that notice.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sabotage {
     rule: String,
     file: String,
-    /// Stands in the file exactly once.
+    /// A text that is in the file exactly once.
     from: String,
     to: String,
     package: String,
@@ -45,7 +45,7 @@ enum Verdict {
     Caught(Vec<String>),
     NotCaught,
     DidNotBuild(String),
-    /// The last commit does not have what the catalogue, as it is now, speaks of.
+    /// The last commit does not contain the text that the current catalogue quotes.
     TextNotFound,
 }
 
@@ -142,7 +142,7 @@ fn batches<'a>(chosen: &[&'a Sabotage], most: usize) -> Vec<Batch<'a>> {
     programs.into_values().flat_map(with_others).collect()
 }
 
-/// Where the catalogue and the sources have parted. Cheap: nothing is built.
+/// Where the catalogue no longer fits the sources. Cheap: nothing is built.
 pub(crate) fn rotten(root: &Path) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for one in read(root)? {
@@ -153,7 +153,7 @@ pub(crate) fn rotten(root: &Path) -> Result<Vec<String>> {
                 .push(format!("{CATALOGUE}: {}: its text stands in {} {times} times", one.rule, one.file));
         }
         if one.from == one.to || one.tests.is_empty() {
-            problems.push(format!("{CATALOGUE}: {}: nothing is taken out, or nobody looks", one.rule));
+            problems.push(format!("{CATALOGUE}: {}: nothing is taken out, or no test looks", one.rule));
         }
         let sources = one.test_sources(root)?;
         for test in &one.tests {
@@ -220,7 +220,7 @@ impl Bench {
         };
         let head = git(root, &["rev-parse", "HEAD"])?;
         if tree.join(".git").exists() {
-            // Whatever was killed in the middle of a sabotage left it there.
+            // A run that was killed in the middle of a sabotage left it there.
             git(&tree, &["checkout", "--quiet", "--force", "--detach", &head])?;
         } else {
             fs::create_dir_all(&place)?;

@@ -22,7 +22,7 @@ const STARTERS: &[&str] = &[
     "xtask/",
 ];
 
-/// A word, where alone it may stand, and why.
+/// A word, the only files it may be in, and why.
 const DOORS: [(&str, &[&str], &str); 4] = [
     ("Command::new(", STARTERS, "programs are started by the git door and the keeper only"),
     ("std::process", STARTERS, "programs are started by the git door and the keeper only"),
@@ -40,7 +40,7 @@ const ROOMS: [&str; 5] = ["native", "execute", "issue", "rwkit", "iterative"];
 /// The same as variants.
 const VARIANTS: [&str; 6] = ["Native", "Execute", "Issue", "Rwkit", "Iterative", "Added"];
 
-/// Places that carry out what one system alone has: its own commands.
+/// Files that implement commands of a single system.
 const OF_ONE_SYSTEM: [&str; 2] = [
     "crates/piton/src/cmd/system/",
     // A run for tests.

@@ -57,14 +57,14 @@ pub(crate) fn events(bytes: &[u8]) {
         seq += 1;
         let before = state.clone();
         if state.apply(&Recorded { seq, at: now, event }).is_err() {
-            // A reader stops here. What came before stands.
+            // A reader stops here. The state before stays.
             state = before;
         }
     }
     look_at(&state, now);
 }
 
-/// Nothing that looks at a state minds how it came about.
+/// No reader of a state may depend on how it came about.
 fn look_at(state: &State, now: Timestamp) {
     for action in next(state, now) {
         is_current(state, &action);

@@ -98,7 +98,7 @@ pub(crate) fn state(bytes: &[u8]) {
     assert_eq!(edits(&state.value, &state.value), [], "nothing was changed");
 }
 
-/// A file that was, a line `===`, and what it is now.
+/// The old file, a line `===`, and the new file.
 pub(crate) fn heard(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (shown, found) = text.split_once("\n===\n").unwrap_or((&text, &text));

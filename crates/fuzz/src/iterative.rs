@@ -1,5 +1,5 @@
 //! Folders of the iterative system and their state files: whatever they hold, no unit is lost in silence, problems are
-//! shown at their own bytes, a tick changes a mark and nothing else, and an edit is told from what is derived.
+//! shown at their own bytes, a tick changes a mark and nothing else, and an edit is distinguished from a derived value.
 
 use std::collections::BTreeMap;
 
@@ -204,7 +204,7 @@ pub(crate) fn state(bytes: &[u8]) {
     assert_eq!(edits(&state.value, &state.value), [], "nothing was changed");
 }
 
-/// A file that was, a line `===`, and what it is now.
+/// The old file, a line `===`, and the new file.
 pub(crate) fn heard(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (shown, found) = text.split_once("\n===\n").unwrap_or((&text, &text));

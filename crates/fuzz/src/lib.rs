@@ -37,7 +37,7 @@ pub struct Target {
     pub name: &'static str,
     /// Panics where a promise is broken.
     pub check: fn(&[u8]),
-    /// What is worth putting into an input.
+    /// Words that are worth putting into an input.
     pub words: &'static [&'static str],
 }
 

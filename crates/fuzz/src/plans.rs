@@ -94,7 +94,7 @@ pub(crate) fn config(bytes: &[u8]) {
     let (config, problems) = same(|| read_config(text));
     point_inside(text, &problems);
     config.worktree.copy.iter().flatten().for_each(|path| safe_path(path.as_str()));
-    // As the defaults of a plan it makes no reader stumble either.
+    // It must not break a reader as the defaults of a plan, either.
     let few = "[[task]]\nid = \"T1\"\ntitle = \"t\"\nprompt = \"p\"\nchecks = []\n";
     let reading = read(few, "plan", &config, &Overrides::default());
     point_inside(few, &reading.diagnostics);

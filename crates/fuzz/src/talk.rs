@@ -40,7 +40,7 @@ pub(crate) fn request(bytes: &[u8]) {
     match heard {
         Heard::Nothing => {
             let asks = said.get("method").is_some() && said.get("id").is_some();
-            assert!(!asks, "whoever asks is answered");
+            assert!(!asks, "a request gets an answer");
         }
         Heard::Refused(answer) => {
             assert_valid(&answer, &id);
@@ -88,6 +88,10 @@ pub(crate) const STOPS: &[&str] = &[
 pub(crate) fn stop(bytes: &[u8]) {
     let Some(said) = same(|| stopping(bytes)) else { return };
     let whole: Value = serde_json::from_slice(bytes).expect("what is understood is JSON");
-    assert_eq!(said.again, whole["stop_hook_active"] == true, "only whoever says so was sent on before");
+    assert_eq!(
+        said.again,
+        whole["stop_hook_active"] == true,
+        "only a client that says so was sent on before"
+    );
     assert_eq!(said.last, whole["last_assistant_message"].as_str().unwrap_or_default());
 }

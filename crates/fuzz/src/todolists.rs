@@ -1,5 +1,5 @@
 //! Todolists and the master list of them: whatever they hold, no task is lost, batches hold what they promise, and an
-//! edit changes what it is meant to change and nothing else.
+//! edit changes only what it should change.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

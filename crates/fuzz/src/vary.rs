@@ -2,7 +2,7 @@
 
 use crate::Target;
 
-/// Inputs larger than this are cut: what matters is small, and the tests are to be quick.
+/// Inputs larger than this are cut: what matters is small, and the tests should be quick.
 const LARGEST: usize = 16 * 1024;
 
 /// An endless row of inputs, each made of one or two of the corpus by a few small changes.

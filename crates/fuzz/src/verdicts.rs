@@ -49,7 +49,7 @@ pub(crate) fn review(bytes: &[u8]) {
     assert_eq!(told(&text, ASK).map(|told| told.lines().count()), found.as_ref().map(Vec::len));
 
     if same(|| verdict(&text, ASK)) == Verdict::Pass {
-        assert!(text.lines().any(passes), "nobody said that it is fine");
+        assert!(text.lines().any(passes), "no line says that it is fine");
     }
     // A failed review passes only if it lists findings, and all of them are minor.
     let failed = format!("REVIEW_FAIL\n{text}");
@@ -62,10 +62,10 @@ pub(crate) fn review(bytes: &[u8]) {
     }
     let longest = text.split(|c| c != '~').map(str::len).max().unwrap_or(0);
     let code = format!("{}\n{text}", "~".repeat(longest.max(2) + 1));
-    assert_eq!(findings(&code, ASK), None, "code is nobody's word");
+    assert_eq!(findings(&code, ASK), None, "code is not a verdict");
 }
 
-/// A line that lets work pass, of whatever else it speaks.
+/// Whether a line lets work pass, whatever else it says.
 fn passes(line: &str) -> bool {
     let none =
         |rest: &str| ["none", "0", "no findings"].iter().any(|none| rest.to_lowercase().contains(none));
@@ -104,11 +104,11 @@ pub(crate) fn question(bytes: &[u8]) {
     for part in [question, &answer] {
         let part = part.to_lowercase();
         for word in ["force-push", "delete", "drop ", "deploy", "rm -r"] {
-            assert!(!part.contains(word), "nobody was asked: {part}");
+            assert!(!part.contains(word), "no person was asked: {part}");
         }
     }
     let recommended = |line: &str| line.to_lowercase().contains("(recommended)");
     if !text.lines().any(recommended) {
-        assert!(answer == "yes" && question.trim_end().ends_with('?'), "{answer:?} is nobody's");
+        assert!(answer == "yes" && question.trim_end().ends_with('?'), "{answer:?} was not recommended");
     }
 }

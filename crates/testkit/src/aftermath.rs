@@ -28,7 +28,7 @@ impl Sandbox {
     /// That a finished run has left nothing behind: no process, worktree, ref or lock of its own.
     #[track_caller]
     pub fn assert_tidy(&self) {
-        // A keeper that wrote its outcome is about to go.
+        // A keeper that wrote its outcome is about to end.
         until(&format!("the end of {:?}", self.processes()), || self.processes().is_empty().then_some(()));
         let mut left: Vec<String> = Vec::new();
         let worktrees = self.git(["worktree", "list"]);
@@ -47,7 +47,7 @@ impl Sandbox {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
                 continue;
             };
-            // A process that has ended and is not yet waited for has neither.
+            // A zombie has neither.
             let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
             let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             if String::from_utf8_lossy(&environ).contains(self.root().as_str()) {
@@ -58,7 +58,7 @@ impl Sandbox {
     }
 }
 
-/// Locks of git's and files that were never finished. Piton's own locks stay: they are held or not.
+/// Git's lock files, and half-written files. Piton's own lock files may stay: what counts is whether they are held.
 fn locks(folder: &Utf8Path, left: &mut Vec<String>) {
     for entry in folder.read_dir_utf8().into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());

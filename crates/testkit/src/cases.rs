@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-/// Two cores are kept busy by three, since each waits for its processes now and then.
+/// Three keep two cores busy, since each sometimes waits for its processes.
 const AT_ONCE: usize = 3;
 /// How many cases run between two lines of progress.
 const WORD: usize = 100;
 
-/// Run all cases; a failure names those that failed. What each came to, in their order.
+/// Run all cases; a failure names those that failed. Returns the results in the order of the cases.
 #[track_caller]
 pub fn in_parallel<C: Sync + Debug, T: Send>(cases: &[C], run: impl Fn(&C) -> T + Sync) -> Vec<T> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -25,7 +25,7 @@ pub fn in_parallel<C: Sync + Debug, T: Send>(cases: &[C], run: impl Fn(&C) -> T 
             if std::env::var_os("PITON_TEST_TIMES").is_some() {
                 told(&format!("{:?} {case:?}", begun.elapsed()));
             }
-            let mut done = done.lock().expect("nobody panics in here");
+            let mut done = done.lock().expect("no case panics while it holds the lock");
             done.push((number, outcome));
             if done.len().is_multiple_of(WORD) {
                 told(&format!("{} of {}", done.len(), cases.len()));
@@ -37,7 +37,7 @@ pub fn in_parallel<C: Sync + Debug, T: Send>(cases: &[C], run: impl Fn(&C) -> T 
             scope.spawn(one_by_one);
         }
     });
-    let mut done = done.into_inner().expect("nobody panics in here");
+    let mut done = done.into_inner().expect("no case panics while it holds the lock");
     done.sort_by_key(|(number, _)| *number);
     let failed: Vec<&C> =
         done.iter().filter(|(_, outcome)| outcome.is_none()).map(|(number, _)| &cases[*number]).collect();
@@ -45,7 +45,7 @@ pub fn in_parallel<C: Sync + Debug, T: Send>(cases: &[C], run: impl Fn(&C) -> T 
     done.into_iter().filter_map(|(_, outcome)| outcome).collect()
 }
 
-#[expect(clippy::print_stderr, reason = "figures for whoever asks with --nocapture")]
+#[expect(clippy::print_stderr, reason = "figures for a person who runs with --nocapture")]
 pub fn told(text: &str) {
     eprintln!("{text}");
 }

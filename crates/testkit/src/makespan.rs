@@ -40,7 +40,7 @@ impl Shape {
     pub const ALL: [Shape; 4] = [Shape::Layered, Shape::Chains, Shape::Wide, Shape::Random];
 }
 
-/// What a plan came to, in milliseconds.
+/// How long a plan took, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Makespan {
     pub shape: Shape,
@@ -52,7 +52,7 @@ pub struct Makespan {
 }
 
 impl Makespan {
-    /// 1 is as good as can be; often nothing is, since both bounds cannot be met at once.
+    /// 1 is the best possible value. It is often impossible, since both bounds cannot be met at once.
     pub fn ratio(&self) -> f64 {
         self.took as f64 / self.bound as f64
     }
@@ -88,7 +88,7 @@ fn needs(rng: &mut Rng, shape: Shape) -> Vec<Vec<usize>> {
             }
         }
         Shape::Chains => {
-            // Heads of chains are drawn, so that some are long and some are short.
+            // The first tasks of chains are random, so that some chains are long and some are short.
             let heads = usize::try_from(rng.between(2, 30)).unwrap_or(2);
             let mut ends: Vec<usize> = Vec::new();
             for (task, needs) in needs.iter_mut().enumerate() {
@@ -211,7 +211,7 @@ impl World {
             self.submit(&decision);
             return;
         }
-        // Nothing else here is done for the run as a whole.
+        // No other action here is about the run as a whole.
         let Some(task) = action.task().cloned() else { return };
         let fence = action.fence().unwrap_or_default();
         let landed = self.state.run().map_or(0, |run| run.landed);

@@ -1,8 +1,7 @@
 //! A place of its own for the real binary: a temporary folder with a home, a project and a repository, an
 //! environment built from nothing, and plans whose agents act out a script.
 //!
-//! Nothing here waits for a time to pass. Processes meet at FIFOs; where something can only be looked at, it
-//! is looked at until it is so.
+//! Nothing here waits for a time to pass. Processes meet at FIFOs. What can only be polled is polled until it is true.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Far beyond what anything here takes on a busy machine: only a bug gets there.
+/// Far longer than anything here takes on a busy machine: only a bug takes this long.
 const FOREVER: Duration = Duration::from_secs(120);
 /// Between two looks at something.
 const GLANCE: Duration = Duration::from_millis(10);
@@ -37,7 +36,7 @@ impl Sandbox {
         Sandbox::without_git(binary).with_git()
     }
 
-    /// The same in a certain folder, for those to whom it matters where they are.
+    /// The same in a certain folder, for tests that depend on it.
     pub fn new_in(binary: &str, place: &Utf8Path) -> Sandbox {
         Sandbox::empty(binary, place).with_git()
     }
@@ -165,7 +164,7 @@ impl Sandbox {
         self.git(["commit", "-q", "-m", message]);
     }
 
-    /// Run git in the project; it must succeed. What it printed, without the last line's end.
+    /// Run git in the project; it must succeed. Returns what it printed, without the last newline.
     #[track_caller]
     pub fn git<const N: usize>(&self, args: [&str; N]) -> String {
         self.git_in(&self.project, args)
@@ -193,7 +192,7 @@ impl Sandbox {
             .env("TERM", "dumb")
             .env("NO_COLOR", "1")
             .env("LANG", "C.UTF-8")
-            // Most agents in tests meet their test at files beside their worktree.
+            // Most agents in tests use files outside of their worktree to meet their test.
             .env("PITON_SANDBOX", "off")
     }
 
@@ -262,7 +261,7 @@ impl Sandbox {
     /// Wait until a process waits at the FIFO, and let it go on.
     #[track_caller]
     pub fn meet(&self, name: &str) {
-        until(&format!("somebody at the FIFO {name}"), || self.met(name).then_some(()));
+        until(&format!("a process at the FIFO {name}"), || self.met(name).then_some(()));
     }
 
     /// Whether a process waited at the FIFO. Then it goes on.
@@ -274,11 +273,11 @@ impl Sandbox {
     fn held(&self, name: &str) -> Option<File> {
         let path = self.root.join(name);
         // To open a FIFO for writing without waiting fails if no process reads it.
-        let nobody = rustix::io::Errno::NXIO.raw_os_error();
+        let no_reader = rustix::io::Errno::NXIO.raw_os_error();
         let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).expect("a small number");
         match OpenOptions::new().write(true).custom_flags(flags).open(&path) {
             Ok(other_end) => Some(other_end),
-            Err(error) if error.raw_os_error() == Some(nobody) => None,
+            Err(error) if error.raw_os_error() == Some(no_reader) => None,
             Err(error) => panic!("cannot open {path}: {error}"),
         }
     }
@@ -379,7 +378,8 @@ impl Invocation {
     /// Start it and go on.
     #[track_caller]
     pub fn spawn(mut self) -> Running {
-        // Files, not pipes: what a killed engine left running holds a pipe open, and files can be looked at.
+        // Files, not pipes: processes that a killed engine left running hold a pipe open, and files can be read
+        // meanwhile.
         let kept = tempfile::Builder::new().prefix("said-").tempdir().expect("a temporary folder");
         let path = |name: &str| Utf8PathBuf::from_path_buf(kept.path().join(name)).expect("UTF-8");
         let (out, err) = (path("out"), path("err"));
@@ -439,7 +439,7 @@ impl Terminal {
 
     /// Type something, as `\u{3}` for Ctrl-C.
     pub fn types(&mut self, keys: &str) {
-        std::io::Write::write_all(&mut self.window, keys.as_bytes()).expect("somebody has the terminal");
+        std::io::Write::write_all(&mut self.window, keys.as_bytes()).expect("a process has the terminal");
     }
 }
 

@@ -110,7 +110,7 @@ mod tests {
     fn a_journal_names_a_system_that_was_added_and_none_that_is_unknown() {
         static ROWS: [SystemRef; 1] = [&LINES];
         let unknown: Result<Settings, _> = serde_json::from_value(of_system("dashes"));
-        let error = unknown.expect_err("nobody knows it").to_string();
+        let error = unknown.expect_err("an unknown system").to_string();
         assert!(error.contains("this version does not know the system `dashes`"), "{error}");
         add_systems(&ROWS);
         let settings: Settings = serde_json::from_value(of_system("lines")).expect("a row has this name");

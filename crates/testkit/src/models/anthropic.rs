@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::http::{Answer, Request};
 use super::{Act, Asked};
 
-/// How texts begin that the client adds in the user's name.
+/// The beginnings of texts that the client adds in the user's name.
 const NOT_A_PROMPT: [&str; 5] = [
     "<system-reminder>",
     "Stop hook feedback",

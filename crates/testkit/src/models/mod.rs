@@ -1,7 +1,8 @@
 //! A model on loopback that answers by a script, so that real clients do real work offline.
 //!
 //! Nothing but the count of refusals is remembered between requests: which turn it is follows from the conversation
-//! that the client sends along. So one server serves many clients at once, and one that comes back after a crash.
+//! that the client sends along. So one server serves many clients at once, and also a client that comes back after a
+//! crash.
 
 mod anthropic;
 mod chat;
@@ -35,7 +36,7 @@ pub enum Api {
 /// What the model does when it is asked about something.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// Stands in the prompt that this is for; the first script that fits is played.
+    /// A text in the prompt that this script answers; the first script that fits is played.
     pub about: String,
     pub turns: Vec<Turn>,
 }
@@ -175,7 +176,7 @@ impl Models {
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let inner = Arc::clone(&inner);
-                // A client that goes away in the middle is what some tests are about.
+                // Some tests end a client in the middle of an answer.
                 thread::spawn(move || drop(inner.talk(connection)));
             }
         });

@@ -6,8 +6,8 @@ use piton_core::run::{Action, Class, Command, Event, Reopening, Task, is_current
 use super::driver::Sim;
 use super::laws::{Verdict, ensure, known};
 
-/// An attempt is spent by a code failure and nothing else, with what its confirming passes did, and never more than
-/// the budget.
+/// Only a code failure spends an attempt, together with the passes that found work instead of confirming, and never
+/// more than the budget.
 pub(super) fn attempts_are_spent_by_code(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
     let (Some(old), Some(new)) = (old, event.task().and_then(|id| known(sim, id))) else { return Ok(()) };
     let expected = match event {
@@ -38,8 +38,8 @@ pub(super) fn fences_never_decrease(sim: &Sim, event: &Event, old: Option<&Task>
     ensure(fine, || format!("the fence of {} went from {} to {}", new.id, old.fence, new.fence))
 }
 
-/// How many passes that were to confirm found work instead, since the failure before the last one, which is new. What
-/// was completed and lost again begins from nothing; work that is judged by other checks does not.
+/// How many confirming passes found work instead, since the failure before the last one, which is new. A task that was
+/// completed and lost again starts from zero; work that is judged by other checks does not.
 fn reworked(sim: &Sim, id: &TaskId) -> u32 {
     let spends = |event: &&Event| match event {
         Event::Failed { class, .. } => *class == Class::Code,
@@ -63,8 +63,8 @@ fn reworked(sim: &Sim, id: &TaskId) -> u32 {
     found
 }
 
-/// Whether what an engine says may still be believed. What was rescued stays so; all else is for the engine at work to say.
-/// To tell people what a landing waits for does no harm at any step of it.
+/// Whether a result of an engine may still be accepted. Rescued work stays rescued; all other results count only from
+/// the engine at work. A note about what a landing waits for does no harm at any step.
 pub(super) fn is_still_true(
     sim: &Sim,
     command: &Command,
@@ -78,7 +78,7 @@ pub(super) fn is_still_true(
         | Command::LandingFound { .. }
         | Command::LandingLost { .. }
         | Command::Asked { .. } => true,
-        // Whoever wants all work stopped at once does not undo a description that is written.
+        // A person who wants all work stopped at once does not undo a description that is written.
         Command::ContextUpdated(_) => owes_context(&sim.state, sim.run()),
         _ => is_fresh(sim, action, candidate),
     }
@@ -91,7 +91,7 @@ fn is_at_work(sim: &Sim, engine: &str) -> bool {
     matches!(last, Some(Event::EngineStarted { engine: at_work, .. }) if at_work == engine)
 }
 
-/// Whether an attempt is still at this action.
+/// Whether this action still belongs to the current attempt.
 fn is_fresh(sim: &Sim, action: &Action, candidate: Option<&Oid>) -> bool {
     let same_fence = match (action, action.task().and_then(|id| known(sim, id))) {
         (

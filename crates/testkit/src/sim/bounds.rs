@@ -1,17 +1,17 @@
-//! That gates come to an end, and what a run may end as.
+//! Laws about the number of gate checks, and about how a run may end.
 
 use piton_core::plan::TaskId;
 use piton_core::run::{Event, Holder, Proof, Reopening, Status, StopReason, Task};
 
 use super::driver::Sim;
 
-/// Nothing is left of a task: it is completed, or a person skipped it. A gate is not passed by skipping it.
+/// Nothing is left to do for a task: it is completed, or a person skipped it. Skipping a gate does not pass it.
 pub(super) fn is_finished(task: &Task) -> bool {
     let by_a_person = task.decided == Status::Skipped && !task.progress.left_behind;
     task.decided == Status::Completed || by_a_person && !task.gate
 }
 
-/// A run ends complete only if each task is completed, or somebody said in so many words to go on without it.
+/// A run ends complete only if each task is completed, or a person explicitly skipped it.
 pub(super) fn complete_but_for_skips(sim: &Sim, event: &Event) -> Result<(), String> {
     let Event::EngineStopped { reason: StopReason::Completed, .. } = event else { return Ok(()) };
     let said = |id: &TaskId| {
@@ -56,7 +56,7 @@ pub(super) fn the_closed_rest(sim: &Sim, event: &Event) -> Result<(), String> {
     }
 }
 
-/// How often gates may look again, as the plan has it. What people do beyond it is counted as they do it.
+/// How often gates may be checked again, according to the plan. Actions of people are counted as they happen.
 #[derive(Default)]
 struct Bound {
     gates: usize,
@@ -64,7 +64,7 @@ struct Bound {
     fixes: usize,
     /// Completions of other tasks: each once, also where it was blocked and is retried after the gates have passed.
     others: usize,
-    /// What changes the whole otherwise: people who move the target, and tries in place, where nothing is landed.
+    /// Other changes of the whole: people who move the target, and attempts in place, where nothing lands.
     moves: usize,
 }
 
@@ -93,7 +93,8 @@ impl Bound {
     }
 }
 
-/// How many fixes of a gate an event allows: the plan its attempts but for the first look, people some more.
+/// How many fixes of a gate an event allows: the plan allows its attempts except for the first look, and people allow
+/// more.
 fn fixes(event: &Event, gate: Option<&Task>) -> usize {
     let all = || gate.map_or(0, |gate| gate.budget as usize);
     match event {
@@ -115,8 +116,8 @@ fn fixes(event: &Event, gate: Option<&Task>) -> usize {
     }
 }
 
-/// Gates look again because something came after them, and so often that the plan tells the number in advance. Their rounds
-/// of fixes count over the whole run.
+/// Gates are checked again only because something landed after them, and the plan bounds the number in advance. Their
+/// rounds of fixes count over the whole run.
 pub(super) fn are_bounded(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), String> {
     let of = |which: &dyn Fn(&Event) -> bool| sim.journal.iter().filter(|r| which(&r.event)).count();
     if let Event::Completed { task, proof: Proof::Landed { .. }, .. } = event

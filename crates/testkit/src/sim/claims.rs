@@ -1,4 +1,4 @@
-//! Claims of the ledger with what is seen of their work: what people show, and what must hold of what is believed.
+//! Claims of the ledger and their evidence: what people show, and laws about which claims are accepted.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) struct Works {
     pub(super) made: Vec<(CommitNo, TaskId)>,
     /// How many there were when a task was begun.
     begun: BTreeMap<TaskId, usize>,
-    /// Somebody begins a task before its turn, on purpose.
+    /// A person begins a task before its turn, on purpose.
     pub(super) ahead: bool,
     /// The claim that is being decided.
     pub(super) claiming: Option<(TaskId, Evidence)>,
@@ -32,7 +32,7 @@ fn process(pid: usize) -> HolderProcess {
 }
 
 impl Sim {
-    /// Whoever began a task leaves a mark, unless they died over it.
+    /// The process that began a task leaves a mark, unless it died before.
     pub(super) fn leaves_mark(&mut self, task: &TaskId) -> Result<(), Broken> {
         let Some(known) = self.task(task) else { return Ok(()) };
         if known.decided != Status::InProgress || known.is_engines() || self.rng.chance(10) {
@@ -50,7 +50,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Somebody begins a task, works on it, and says so.
+    /// A person begins a task, works on it, and reports that.
     pub(super) fn works_to_the_end(&mut self, task: &TaskId, by: &str) -> Result<(), Broken> {
         let holder = Holder::Ledger(by.to_owned());
         if let Answer::Done(_) = self.submit(&Command::Start { task: task.clone(), holder })? {
@@ -59,7 +59,7 @@ impl Sim {
         self.ledger_reports(task, by)
     }
 
-    /// A holder who is not at work any more loses the task.
+    /// A holder that is no longer at work loses the task.
     pub(super) fn holder_is_gone(&mut self, task: &TaskId) -> Result<(), Broken> {
         let is_held = |task: &&Task| matches!(task.holder, Some(Holder::Ledger(_)));
         let held: Vec<TaskId> = self.state.tasks().filter(is_held).map(|task| task.id.clone()).collect();
@@ -85,8 +85,8 @@ impl Sim {
         Ok(())
     }
 
-    /// What somebody can show of a task: all that was committed by hand since it was begun, whoever it was made for; or
-    /// nothing; or work that is not committed; or their word.
+    /// What a person can show of a task: all that was committed by hand since it was begun, for this task or another;
+    /// or nothing; or work that is not committed; or their word.
     pub(super) fn shown_for(&mut self, task: &TaskId) -> Evidence {
         let begun = self.people.works.begun.get(task).copied().unwrap_or(0);
         let made = &self.people.works.made[begun..];
@@ -112,8 +112,8 @@ impl Sim {
     }
 }
 
-/// What a claim completes rests on evidence: a commit of the target that counts for no other task, or that was named; a
-/// check that no other task of the plan has; or the word that nothing had to change.
+/// A claim completes a task only with evidence: a commit of the target that counts for no other task, or that was
+/// named; a check that no other task of the plan has; or the statement that nothing had to change.
 pub(super) fn completion_has_evidence(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
     let (Event::Completed { task, proof, counts, .. }, Some(old)) = (event, old) else { return Ok(()) };
     let Some((claimed, evidence)) = &sim.people.works.claiming else { return Ok(()) };
@@ -177,8 +177,8 @@ pub(super) fn nothing_builds_on_uncommitted(sim: &Sim, event: &Event) -> Verdict
     Ok(())
 }
 
-/// The end of a process frees a task only if the task was held by it, and no claim about it waits. A name alone is never
-/// taken away so.
+/// The end of a process releases a task only if that process held it, and no claim about it waits. A hold by name alone
+/// is never released in this way.
 pub(super) fn only_the_bound_are_released(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
     let (Event::Released { task, .. }, Some(ended)) = (event, &sim.people.works.ended) else { return Ok(()) };
     let is_bound = |old: &Task| old.progress.process.as_ref() == Some(ended);

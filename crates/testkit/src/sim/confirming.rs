@@ -1,4 +1,4 @@
-//! Work that one person calls done and another confirms, or does not.
+//! Work that one person reports as done and another confirms, or does not.
 
 use std::collections::BTreeSet;
 
@@ -11,20 +11,20 @@ use super::content::persons;
 use super::driver::{Answer, Sim};
 use super::laws::{Broken, named};
 
-/// What somebody is saying at this moment about a task that is to be confirmed.
+/// What a person is reporting at this moment about a task that has to be confirmed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Saying {
     CallsDone(TaskId),
     Confirms(TaskId),
 }
 
-/// It was called done by a person, and waits for another one.
+/// A person reported it as done, and it waits for another person to confirm that.
 pub(super) fn is_waiting(task: &Task) -> bool {
     task.decided == Status::Confirming && !task.removed && matches!(task.holder, Some(Holder::Ledger(_)))
 }
 
 impl Sim {
-    /// Somebody says that a task is done, and knows that another has to look at it.
+    /// A person reports that a task is done, and knows that another person has to look at it.
     pub(super) fn calls_done(&mut self, task: &TaskId, command: &Command) -> Result<(), Broken> {
         let was_waiting = self.task(task).is_some_and(|task| is_waiting(&task));
         self.people.saying = Some(Saying::CallsDone(task.clone()));
@@ -40,7 +40,7 @@ impl Sim {
         )
     }
 
-    /// Somebody new looks at what waits, now and then finds something to do, and says that it is done.
+    /// Another person looks at a task that waits, sometimes finds something to do, and reports that it is done.
     pub(super) fn confirm(&mut self, task: &TaskId, by: &str) -> Result<(), Broken> {
         let Some(known) = self.task(task).filter(is_waiting) else { return Ok(()) };
         let finds_work = self.rng.chance(30);
@@ -83,7 +83,7 @@ impl Sim {
         }
     }
 
-    /// What waits when the world has calmed down, is looked at by somebody, or by nobody.
+    /// When the world has calmed down, a person confirms some of the tasks that wait.
     pub(super) fn some_are_confirmed(&mut self) -> Result<(), Broken> {
         let waiting: Vec<TaskId> =
             self.state.tasks().filter(|task| is_waiting(task)).map(|task| task.id.clone()).collect();
@@ -142,8 +142,8 @@ fn is_judged(journal: &[Recorded], id: &TaskId, tree: &Oid, check: &Digest) -> b
     )
 }
 
-/// What waits to be confirmed ends by a confirmation of exactly what was judged, or by somebody's wish, and by nothing
-/// that an engine does. What is called done where a plan asks for a second look is never completed by that.
+/// A task that waits to be confirmed ends by a confirmation of exactly what was judged, or by a person's request, and
+/// by nothing that an engine does. If the plan asks for a second look, reporting a task as done never completes it.
 pub(super) fn waits_for_somebody(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), String> {
     let Some(old) = old else { return Ok(()) };
     let saying = sim.people.saying.as_ref();

@@ -41,7 +41,7 @@ pub(super) struct Git {
     pub(super) dirty: bool,
     /// What messages say, where they say anything.
     said: BTreeMap<CommitNo, String>,
-    /// Commits that take back others.
+    /// Reverts, with the commits that they revert.
     pub(super) reverts: Vec<(CommitNo, CommitNo)>,
 }
 

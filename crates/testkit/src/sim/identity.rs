@@ -1,5 +1,5 @@
-//! Laws about what a task is: whoever completes it completes what the plan asks for now. Told from the plan, the journal
-//! and the world.
+//! Laws about what a task is: to complete it is to complete what the plan asks for now. Decided by the plan, the
+//! journal and the world.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::git::commit_no;
 
 type Verdict = Result<(), String>;
 
-/// What makes a task this one and no other.
+/// The fields that identify a task's content.
 fn words(spec: &TaskSpec) -> (&str, &str, &[RepoPath], &[String], &[Export]) {
     (&spec.title, &spec.prompt, &spec.files, &spec.criteria, &spec.exports)
 }
@@ -22,7 +22,7 @@ fn own<'s>(journal: &'s [Recorded], id: &'s TaskId) -> impl Iterator<Item = (usi
     all.filter(move |(_, event)| event.task() == Some(id))
 }
 
-/// What the plan asked for when the journal was so long.
+/// What the plan asked for at the end of this part of the journal.
 fn asked<'s>(journal: &'s [Recorded], id: &'s TaskId) -> Option<&'s TaskSpec> {
     own(journal, id).find_map(|(_, event)| match event {
         Event::TaskAdded { spec, .. } | Event::TaskChanged { spec, .. } => Some(&**spec),
@@ -30,8 +30,8 @@ fn asked<'s>(journal: &'s [Recorded], id: &'s TaskId) -> Option<&'s TaskSpec> {
     })
 }
 
-/// Completion is bound to content: no task is completed for something else than what the plan asks for now, nor without a
-/// check that decides about it now.
+/// Completion is bound to content: a completed task was completed for what the plan asks for now, and by all checks
+/// that it has now.
 pub(super) fn completed_for_what_is_asked(sim: &Sim) -> Verdict {
     // Only a plan that was read again can change what is asked.
     let recent = sim.journal.iter().rev().take_while(|recorded| {
@@ -68,7 +68,7 @@ pub(super) fn completed_for_what_is_asked(sim: &Sim) -> Verdict {
     Ok(())
 }
 
-/// Work is judged and landed as what it was done for.
+/// Work is judged and landed only for the spec it was done for.
 pub(super) fn work_counts_for_its_task(sim: &Sim, event: &Event) -> Verdict {
     if let Event::LandingPrepared { before, .. } = event {
         before.iter().try_for_each(|carried| is_for_its_task(sim, &carried.task))?;
@@ -88,8 +88,8 @@ fn is_for_its_task(sim: &Sim, task: &TaskId) -> Verdict {
     }
 }
 
-/// Beside an engine, a plan changes what nobody works on: a task is worked on and judged as its spec says when it begins, and
-/// what is completed stays completed for the same.
+/// While an engine runs, a new plan changes only tasks that are not in progress. A task is worked on and judged by the
+/// spec it began with, and a completed task stays completed for the same spec.
 pub(super) fn only_what_rests_is_changed(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
     let (Event::TaskChanged { spec, .. }, Some(old)) = (event, old) else { return Ok(()) };
     let is_settled = old.holder.is_some() || old.decided == Status::Completed;
@@ -99,7 +99,7 @@ pub(super) fn only_what_rests_is_changed(sim: &Sim, event: &Event, old: Option<&
     // Its last event is this one.
     let before = asked(&sim.journal[..sim.journal.len().saturating_sub(1)], &spec.id);
     let checks = |spec: &TaskSpec| spec.checks.iter().map(Check::digest).collect::<BTreeSet<_>>();
-    // It was completed by what still decides, and more.
+    // The checks that completed it include all that still decide.
     let is_judged_so = |before: &TaskSpec| match old.decided {
         Status::Completed => checks(spec).is_subset(&checks(before)),
         _ => checks(spec) == checks(before),

@@ -1,5 +1,5 @@
-//! What must hold after every event, whatever happened before. Each law is a function with a sentence, told
-//! from the plan, the journal and the world, and not from the counters that the core keeps.
+//! What must hold after every event, whatever happened before. Each law is a function with a sentence. It uses the
+//! plan, the journal and the world, and not the counters that the core keeps.
 
 use std::collections::BTreeMap;
 
@@ -115,8 +115,8 @@ pub(super) fn waits_for_its_turn(sim: &Sim) -> bool {
     run.settings.in_sequence && tasks(sim).any(|task| ready(task) && is_held(task))
 }
 
-/// Layered: no task starts while a group before its own is unfinished, or, where the run passes over what was given up,
-/// while something can still happen in it. Batch: nor while a level is.
+/// Layered: no task starts while an earlier group is unfinished, or, if the run passes over tasks that were given up,
+/// while something can still happen in that group. Batch: the same for levels.
 fn barriers_hold(sim: &Sim, event: &Event) -> Verdict {
     if sim.people.works.ahead {
         return Ok(());
@@ -132,7 +132,7 @@ fn barriers_hold(sim: &Sim, event: &Event) -> Verdict {
     let settings = &run.settings;
     let is_before = |t: &Task| (t.group, t.level) < (task.group, task.level);
     let earlier = tasks(sim).filter(|t| t.group >= first).find(|t| match schedule {
-        // What waits for another list holds back nothing that does not.
+        // A task that waits for another list holds back only tasks that wait, too.
         _ if t.status() == Status::Waiting => false,
         // In a sequence, nothing overtakes what is open before it.
         _ if settings.in_sequence && is_before(t) && !t.status().is_settled() => true,
@@ -173,7 +173,7 @@ fn budgets_end_as_planned(sim: &Sim, event: &Event) -> Verdict {
     ensure(*next != Next::Abandoned || !may, || format!("{} is given up", task.id))
 }
 
-/// The project's description is settled when every task is completed, and before an engine calls that the end.
+/// The project's description is updated when every task is completed, and before an engine ends the run as complete.
 fn the_description_comes_last(sim: &Sim, event: &Event) -> Verdict {
     let Some(run) = sim.state.run() else { return Ok(()) };
     let kept = run.settings.policy().keeps_description && !run.settings.no_commits;
@@ -199,8 +199,8 @@ fn slots_are_bounded(sim: &Sim, event: &Event) -> Verdict {
     ensure(taken <= max, || format!("{taken} slots are taken of {max}"))
 }
 
-/// Where a plan asks for it, nothing is verified but what a fresh agent has found nothing to do about, or what
-/// nobody has worked on.
+/// If a plan asks for confirmation, only work is verified in which a fresh agent has found nothing to do, or a task
+/// that no agent has worked on.
 fn verified_is_confirmed(sim: &Sim, event: &Event) -> Verdict {
     let Event::Verified { task, .. } = event else { return Ok(()) };
     if !known(sim, task).is_some_and(|task| task.confirm) {
@@ -225,7 +225,7 @@ fn verified_is_confirmed(sim: &Sim, event: &Event) -> Verdict {
         Some(Event::AgentEnded { .. }) => {
             nothing_found && matches!(who.next(), Some(Event::ConfirmationStarted { .. }))
         }
-        // Its checks were looked at before any agent.
+        // Its checks ran before any agent.
         _ => sim.scenario.spec(task).is_some_and(|spec| spec.check_first) || is_judged_again(sim, task),
     };
     ensure(fine, || format!("{task} is verified, and nobody has confirmed it"))
@@ -236,7 +236,7 @@ fn is_judged_again(sim: &Sim, id: &TaskId) -> bool {
     let own = sim.journal.iter().rev().map(|recorded| &recorded.event);
     let mut own = own.filter(|event| event.task() == Some(id));
     own.find_map(|event| match event {
-        // The same work under other checks: how it was begun still holds.
+        // The same work under other checks: the reason it began for still holds.
         Event::Reopened { reason: Reopening::Rejudged, .. } => None,
         Event::Reopened { checks_first, .. } => Some(*checks_first),
         Event::Completed { .. } | Event::LandingFound { .. } => Some(false),
@@ -270,9 +270,9 @@ fn lands_once(sim: &Sim, event: &Event) -> Verdict {
     twice.map_or(Ok(()), |((task, _), n)| Err(format!("{} landed {n} times", task_id(*task))))
 }
 
-/// What lands was seen to pass, on exactly the tree that lands: the task's own checks, those of every task
-/// that landed since its base, and the landing checks. With checks that flake this is all that can be
-/// promised; whatever they say, nobody's word stands in for them.
+/// Checks were seen to pass on exactly the tree that lands: the task's own checks, those of every task that landed
+/// since its base, and the landing checks. With checks that flake this is all that can be promised; no report stands in
+/// for a check.
 fn landings_were_observed(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
     let (Event::LandingPrepared { task, intent, before, .. }, Some(old)) = (event, old) else {
         return Ok(());
@@ -290,15 +290,15 @@ fn landings_were_observed(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdi
     is_observed(sim, old, intent)
 }
 
-/// Whether all that has a say in a task's work was seen to pass on what is about to land.
+/// Whether all checks that decide about a task's work were seen to pass on the tree that is about to land.
 fn is_observed(sim: &Sim, old: &Task, intent: &Intent) -> Verdict {
     let task = &old.id;
     let number = |oid: Option<&Oid>| oid.and_then(commit_no).ok_or(format!("{task} lands from nowhere"));
     let (candidate, base) = (number(Some(&intent.candidate))?, number(old.progress.base.as_ref())?);
     let tip = number(Some(&intent.old))?;
-    // Told from git, and not from the numbers that the core keeps.
+    // Read from git, and not from the numbers that the core keeps.
     let since = sim.git.landings_before(tip).filter(|&(commit, _)| !sim.git.is_ancestor(commit, base));
-    // A landing that a person took back, and that comes back with what was built on it, is nobody's any more.
+    // A landing that a person reverted, and that comes back with what was built on it, belongs to no task any more.
     let since = since.filter(|_| !sim.people.touched);
     // One that is open again does not decide about others, nor one that then had nothing to land.
     let others = since.filter_map(|(commit, other)| {
@@ -345,7 +345,7 @@ fn never_red(sim: &Sim, event: &Event) -> Verdict {
             && !sim.scenario.subjects.holds(sim.scenario.predicates[check], sim.git.tip())
     };
     let all = tasks(sim).filter(|t| matches!(t.proof, Some(Proof::Landed { .. })));
-    // What an agent says about files holds as long as they stay as they are.
+    // Reviews are left out: a review of files holds as long as the files stay the same.
     for (who, check) in all.flat_map(|t| t.commands().map(move |judge| (&t.id, judge))) {
         let told = || format!("{:?} of {who} is red: {:?}", sim.scenario.predicates[check], sim.git.tip());
         ensure(!red(check), || format!("{landed} landed and {}", told()))?;
@@ -364,8 +364,8 @@ pub(super) fn is_red(sim: &Sim) -> bool {
     landed.flat_map(|t| &t.judges).any(|check| sim.lied.contains(check) && red(check))
 }
 
-/// What completes was proven: landed by its own verified commit, checked by all its checks on that tree, or
-/// reported where there was nothing to check.
+/// A completed task was proven: landed by its own verified commit, checked by all its checks on that tree, or reported
+/// if there was nothing to check.
 fn completed_is_proven(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
     let (Event::Completed { task, proof, .. }, Some(old)) = (event, old) else { return Ok(()) };
     match proof {
@@ -392,7 +392,7 @@ fn completed_is_proven(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict 
     }
 }
 
-/// What has landed can be reached from the target, unless a person rewound it.
+/// A landed commit can be reached from the target, unless a person rewound it.
 fn landed_is_reachable(sim: &Sim) -> Verdict {
     if sim.people.rewound {
         return Ok(());
@@ -404,7 +404,7 @@ fn landed_is_reachable(sim: &Sim) -> Verdict {
     lost.map_or(Ok(()), |t| Err(format!("{} is called landed and is not in the target", t.id)))
 }
 
-/// An agent is run once for a task, fence and pass: what it left on disk is taken, not made again.
+/// An agent runs once for a task, fence and pass: its outcome on disk is used, and not made again.
 fn agents_run_once(sim: &Sim) -> Verdict {
     let twice = sim.keepers.twice;
     twice.map_or(Ok(()), |(task, fence, pass)| {
@@ -468,7 +468,7 @@ pub(super) fn fold_agrees(sim: &Sim) -> Result<State, Broken> {
     Ok(fresh)
 }
 
-/// Every action that is offered is what its task is at, and none is offered twice.
+/// Every offered action fits the state of its task, and none is offered twice.
 pub(super) fn offers_are_current(sim: &Sim, actions: &[Action]) -> Result<(), Broken> {
     let stray = actions.iter().enumerate().find(|(at, action)| {
         (action.decision().is_none() && !is_current(&sim.state, action)) || actions[..*at].contains(action)

@@ -35,7 +35,7 @@ use std::ops::Range;
 
 pub use coverage::{Coverage, KINDS, QUEUE_SITUATIONS, SITUATIONS, TAKEOVER_SITUATIONS};
 
-/// A world that breaks its word, to prove that the laws notice.
+/// A world that breaks a promise on purpose, to prove that the laws notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
     /// Checks on the merged tree are said to have passed.
@@ -48,7 +48,7 @@ pub enum Sabotage {
     TrustTheAgent,
     /// A landing is reported, and the target was not moved.
     LandWithoutMoving,
-    /// A landing is made without looking whether it was.
+    /// A landing is made without looking whether it has already happened.
     LandBlindly,
     /// A landing counts for whatever task has its id now.
     TrustTheId,
@@ -64,7 +64,7 @@ pub enum Sabotage {
     ForgetTheFile,
 }
 
-/// What a seed is made into.
+/// The kind of world that a seed stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum World {
     /// Everything that can happen to a run.
@@ -112,14 +112,14 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// What a seed came to.
+/// The result of a seed.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub coverage: Coverage,
     pub trace: Vec<String>,
 }
 
-/// Live through one seed.
+/// Simulate one seed.
 pub fn simulate(seed: u64, options: Options) -> Result<Outcome, Violation> {
     let mut sim = driver::Sim::new(seed, options);
     match sim.live() {
@@ -128,7 +128,7 @@ pub fn simulate(seed: u64, options: Options) -> Result<Outcome, Violation> {
     }
 }
 
-/// Live through many seeds; stops at the first violation.
+/// Simulate many seeds; stops at the first violation.
 pub fn simulate_all(seeds: impl IntoIterator<Item = u64>, options: Options) -> Result<Coverage, Violation> {
     let mut coverage = Coverage::default();
     for seed in seeds {
@@ -137,7 +137,7 @@ pub fn simulate_all(seeds: impl IntoIterator<Item = u64>, options: Options) -> R
     Ok(coverage)
 }
 
-/// The same on every processor there is. What is returned is the violation of the least seed.
+/// The same on all processors. Returns the violation of the smallest seed.
 pub fn simulate_wide(seeds: Range<u64>, options: Options) -> Result<Coverage, Violation> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let of = |thread: usize| simulate_all(seeds.clone().skip(thread).step_by(threads), options);

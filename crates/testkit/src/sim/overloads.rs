@@ -10,7 +10,7 @@ use super::laws::ensure;
 use super::providers::{begins, provider};
 
 impl Sim {
-    /// The question that tells whether the servers of a provider answer.
+    /// The question that shows whether the servers of a provider answer.
     pub(super) fn ask(&mut self, provider: &str, nth: u32) -> Vec<Command> {
         let down = self.keepers.is_down(provider, self.time);
         self.coverage.saw(if down { "provider does not answer" } else { "provider answers again" });
@@ -53,10 +53,11 @@ pub(super) fn the_overloaded_rest(sim: &Sim, event: &Event) -> Result<(), String
     ensure(!is_out(sim, &provider(sim, agent)), || format!("{task} is given to {agent}, who gets no answer"))
 }
 
-/// Who asked for nothing else waits until the servers answer: no run ends because they fail.
+/// No run ends because the servers of a provider fail: an engine waits for them, unless there is another reason to
+/// stop.
 pub(super) fn the_overloaded_are_waited_for(sim: &Sim, event: &Event) -> Result<(), String> {
     let (Event::EngineStopped { reason, .. }, Some(run)) = (event, sim.state.run()) else { return Ok(()) };
-    // One that was killed has not decided to end.
+    // An engine that was killed has not decided to end.
     if matches!(reason, StopReason::Environment { .. }) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Laws about who lets agents work: limits, refusals, and those who stand in.
+//! Laws about providers: usage limits, refusals, and agents that stand in.
 
 use piton_core::plan::{Exhausted, TaskId};
 use piton_core::run::{AgentEnd, Class, Event, Holder, Recorded, Selection, Status, Task};
@@ -7,7 +7,7 @@ use piton_core::time::Timestamp;
 use super::driver::Sim;
 use super::laws::{Broken, Verdict, ensure, named, tasks};
 
-/// Whose limits an agent meets, by the plan.
+/// The provider of an agent, according to the plan.
 pub(super) fn provider(sim: &Sim, agent: &str) -> String {
     let agents = &sim.scenario.plan.settings.agents;
     agents.get(agent).and_then(|agent| agent.provider.clone()).unwrap_or_else(|| agent.to_owned())
@@ -32,7 +32,7 @@ fn concerns(sim: &Sim, met: &str, end: &AgentEnd, other: &str) -> bool {
     }
 }
 
-/// Who begins to work for the engine with this event.
+/// The task and the agent that begin with this event, and the agent it stands in for.
 pub(super) fn begins(event: &Event) -> Option<(&TaskId, &str, Option<&str>)> {
     match event {
         Event::AttemptStarted { holder: Holder::Engine, task, agent, instead_of, .. }
@@ -44,15 +44,15 @@ pub(super) fn begins(event: &Event) -> Option<(&TaskId, &str, Option<&str>)> {
     }
 }
 
-/// After a usage limit no agent of that provider is started for a moment, whatever time the client told.
+/// After a usage limit no agent of that provider is started for a moment, whatever time the client reported.
 pub(super) fn limits_park(sim: &Sim, event: &Event) -> Verdict {
     let Some((task, agent, _)) = begins(event) else { return Ok(()) };
     let since = sim.limited_at.get(&limiter(sim, agent)).map(|time| sim.time - time);
     ensure(since.is_none_or(|ms| ms >= 1000), || format!("{task} starts {since:?} ms after a usage limit"))
 }
 
-/// What the journal says since an agent was last kept from its work by what it met or another one did, newest first, and
-/// how it was.
+/// The events since a provider last kept this agent from its work, newest first, and how that agent ended. The limit
+/// may have been met by another agent.
 fn since_out<'s>(sim: &'s Sim, kept: &str) -> Option<(Vec<&'s Recorded>, &'s AgentEnd)> {
     let out = |recorded: &'s Recorded| match &recorded.event {
         Event::AgentEnded {
@@ -65,7 +65,7 @@ fn since_out<'s>(sim: &'s Sim, kept: &str) -> Option<(Vec<&'s Recorded>, &'s Age
     };
     let at = sim.journal.iter().rposition(|recorded| out(recorded).is_some())?;
     let of = provider(sim, kept);
-    // A person knew better.
+    // A person lifted it.
     let lifted = |recorded: &Recorded| match &recorded.event {
         Event::ProviderUnparked { provider, .. } => *provider == of || *provider == limiter(sim, kept),
         _ => false,
@@ -82,7 +82,7 @@ pub(super) fn one_looks_first(sim: &Sim, event: &Event) -> Verdict {
     begins(event).map_or(Ok(()), |(task, agent, _)| looks_first(sim, task, agent))
 }
 
-/// The same for one that begins to review, which is not journaled where nobody knows of a limit.
+/// The same for an agent that begins to review. If the run knows of no limit, its start is not in the journal.
 pub(super) fn looks_first(sim: &Sim, task: &TaskId, agent: &str) -> Verdict {
     let of = limiter(sim, agent);
     let Some((since, AgentEnd::Limit { .. })) = since_out(sim, agent) else { return Ok(()) };
@@ -90,10 +90,10 @@ pub(super) fn looks_first(sim: &Sim, task: &TaskId, agent: &str) -> Verdict {
     let mut first: Option<(&TaskId, Timestamp)> = None;
     for recorded in since.into_iter().rev() {
         match &recorded.event {
-            // It has told, or it was cut off and told nothing: then others may look.
+            // It has reported, or it was cut off and reported nothing: then others may look.
             Event::AgentEnded { agent, .. } if own(agent) => return Ok(()),
             Event::Failed { class: Class::Transient, .. } => return Ok(()),
-            // Also if it judged, or somebody took its task away.
+            // Also if it judged, or a command took its task away.
             event if first.is_some_and(|(id, _)| event.task() == Some(id) && ends(event)) => return Ok(()),
             event => {
                 let start = begins(event).filter(|(_, agent, _)| own(agent));
@@ -101,14 +101,14 @@ pub(super) fn looks_first(sim: &Sim, task: &TaskId, agent: &str) -> Verdict {
             }
         }
     }
-    // A clock that went back since tells nothing.
+    // If the clock went back since, nothing is known.
     let first = first.filter(|(id, at)| *id != task && *at <= sim.now()).map(|(_, at)| sim.now().since(at).0);
     ensure(first.is_none_or(|ms| ms >= 60_000), || {
         format!("{task} begins {first:?} ms after the one that looks")
     })
 }
 
-/// Whether nobody is at its task any more after it, or whoever judged has judged.
+/// Whether after it no agent works on its task any more, or the reviewer has judged.
 fn ends(event: &Event) -> bool {
     use Event::*;
     matches!(
@@ -125,7 +125,7 @@ fn ends(event: &Event) -> bool {
     )
 }
 
-/// A provider that lets nobody in is left alone until an engine is started anew.
+/// A provider that refuses to let agents log in is left alone until an engine is started again.
 pub(super) fn the_refused_rest(sim: &Sim, event: &Event) -> Verdict {
     let Some((task, agent, _)) = begins(event) else { return Ok(()) };
     let Some((since, AgentEnd::Refused { .. })) = since_out(sim, agent) else {
@@ -135,7 +135,7 @@ pub(super) fn the_refused_rest(sim: &Sim, event: &Event) -> Verdict {
     ensure(anew, || format!("{task} is given to {agent}, whom nobody lets in"))
 }
 
-/// Somebody stands in only where the plan says so, and only for somebody whose provider is out.
+/// An agent stands in only if the plan says so, and only for an agent whose provider is out.
 pub(super) fn stand_ins_are_planned(sim: &Sim, event: &Event) -> Verdict {
     let Some((task, agent, Some(meant))) = begins(event) else { return Ok(()) };
     let agents = &sim.scenario.plan.settings.agents;
@@ -146,7 +146,7 @@ pub(super) fn stand_ins_are_planned(sim: &Sim, event: &Event) -> Verdict {
     ensure(out, || format!("{task} is given to {agent}, and {meant} could have done it"))
 }
 
-/// An engine that waits has nothing to do for a provider that was never out. Nor would somebody stand in.
+/// An engine that waits has no task for a provider that was never out, and none that a stand-in could do.
 pub(super) fn nobody_waits_in_vain(sim: &mut Sim) -> Result<(), Broken> {
     let run = sim.run();
     let idle = run.slots < run.session.max_parallel && run.stop.is_none() && run.streak == 0;

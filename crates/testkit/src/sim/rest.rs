@@ -1,4 +1,4 @@
-//! What must become true once nothing goes wrong any more.
+//! Laws about the end: what must become true once nothing goes wrong any more.
 
 use std::collections::BTreeSet;
 
@@ -97,8 +97,8 @@ impl Sim {
         Ok(())
     }
 
-    /// Where nobody interferes and every agent succeeds within its budget, everything completes; only a
-    /// task that conflicted too often may be given up, with what hangs on it.
+    /// If no person interferes and every agent succeeds within its budget, everything completes. Only a task that
+    /// conflicted too often may be given up, with the tasks that depend on it.
     fn promises_are_kept(&mut self) -> Result<(), String> {
         let mut tasks = self.state.tasks().filter(|task| !task.removed);
         if tasks.all(|task| task.decided == Status::Completed) {

@@ -1,5 +1,4 @@
-//! Agents among the checks: which of their verdicts are carried over to a merged tree, and what it means that one came to
-//! none.
+//! Reviews: which verdicts are carried over to a merged tree, and what a missing verdict means.
 
 use piton_core::plan::{Digest, Oid, TaskId};
 use piton_core::run::{AgentEnd, CheckResult, Command, Proof, Task, Verdict};
@@ -9,7 +8,7 @@ use super::driver::Sim;
 use super::git::commit_no;
 
 impl Sim {
-    /// The tasks whose lines are on the merged tree as the agents among their checks saw them.
+    /// The tasks whose lines are on the merged tree as their reviewers saw them.
     pub(super) fn untouched_by(&mut self, task: &Task, merged: &Tree) -> Vec<TaskId> {
         let commit = |oid: Option<&Oid>| oid.and_then(commit_no).unwrap_or(0);
         let (verified, base) = (commit(task.progress.commit.as_ref()), commit(task.progress.base.as_ref()));
@@ -39,7 +38,7 @@ impl Sim {
         untouched
     }
 
-    /// Whoever was to judge a merged tree did not, and nothing else is wrong.
+    /// The reviewer of a merged tree gave no verdict, and nothing else is wrong.
     pub(super) fn no_verdict(&mut self, task: &Task, results: &[CheckResult]) -> Option<Command> {
         let is_review = |check: &Digest| {
             let specs = &self.scenario.plan.tasks;

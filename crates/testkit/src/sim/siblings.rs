@@ -1,4 +1,4 @@
-//! Tasks of other lists, which some tasks wait for: somebody sees them completed, or open again.
+//! Tasks of other lists, which some tasks wait for: a process sees them completed, or open again.
 
 use piton_core::plan::{Outside, TaskId, TaskSpec};
 use piton_core::run::{Command, Event, Recorded, Status, Task};
@@ -19,13 +19,13 @@ pub(super) fn give(rng: &mut Rng, tasks: &mut [TaskSpec]) {
     }
 }
 
-/// Whether the other list ever completes it. Where everything is to be completed, it does.
+/// Whether the other list ever completes it. It does if the scenario promises that everything completes.
 fn is_ever_done(sim: &Sim, task: &TaskId) -> bool {
     sim.scenario.promise || !task.as_str().ends_with('3')
 }
 
 impl Sim {
-    /// Somebody looks at the other list.
+    /// A process looks at the other list.
     pub(super) fn look_at_others(&mut self) -> Result<(), Broken> {
         let waiting = self.state.tasks().filter(|task| !task.removed).flat_map(|task| &task.outside);
         let all: Vec<Outside> = waiting.map(|known| known.need.clone()).collect();
@@ -34,7 +34,7 @@ impl Sim {
         self.see(need, done)
     }
 
-    /// The other list comes to its end, as far as it does.
+    /// The other list ends: what it ever completes is completed now.
     pub(super) fn others_end(&mut self) -> Result<(), Broken> {
         let open = self.state.tasks().filter(|task| !task.removed).flat_map(|task| &task.outside);
         let open: Vec<Outside> = open.filter(|known| !known.done).map(|known| known.need.clone()).collect();
@@ -66,7 +66,7 @@ fn was_seen(journal: &[Recorded], waits: &TaskId, awaited: &Outside) -> bool {
     last.unwrap_or(false)
 }
 
-/// Those that wait for another list, themselves or by what they depend on, are what one finds by looking.
+/// Recompute which tasks wait for another list, themselves or through a dependency: the state has to agree.
 pub(super) fn waiting_is_derived(sim: &Sim) -> Result<(), String> {
     for spec in &sim.scenario.plan.tasks {
         let Ok(Some(task)) = sim.state.task(&spec.id) else { continue };

@@ -32,9 +32,9 @@ pub struct Point {
     pub call: &'static str,
     /// The descriptor it is about, for the calls that take one.
     pub fd: Option<i32>,
-    /// Absolute, in the order of the arguments. Where a descriptor is given, what it stands for.
+    /// Absolute paths, in the order of the arguments. For a descriptor, the path of its file.
     pub paths: Vec<String>,
-    /// What the call came to, at its end; before it, `None`.
+    /// The result of the call, at its end; before it, `None`.
     pub end: Option<i64>,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for Who {
     }
 }
 
-/// How it goes on.
+/// How the process continues.
 pub enum Answer {
     Go,
     /// Go on, and show me the end of the call too.
@@ -76,7 +76,7 @@ pub enum Answer {
     Kill(i32),
     /// `kill -9` for everything that was started; the call is not made.
     KillAll,
-    /// Hold everybody while this runs, then go on.
+    /// Hold all traced processes while this runs, then go on.
     Freeze(Box<dyn FnOnce() + Send>),
 }
 

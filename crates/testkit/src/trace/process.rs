@@ -1,4 +1,4 @@
-//! What can be read about a process that stands still.
+//! What can be read about a stopped process.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

@@ -1,4 +1,4 @@
-//! The thread that holds the strings. Only the thread that attached to a process may speak to it.
+//! The tracer's thread. Only the thread that attached to a process may control it.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
@@ -76,9 +76,9 @@ struct Tracer {
     watch: Watch,
     threads: HashMap<Pid, Thread>,
     who: HashMap<i32, Who>,
-    /// What came while everybody was being frozen.
+    /// Events that came while all processes were being frozen.
     waiting: VecDeque<WaitStatus>,
-    /// Everything is to die, newcomers too.
+    /// All processes are being killed, new ones too.
     killing: bool,
 }
 
@@ -158,7 +158,7 @@ impl Tracer {
         match status {
             WaitStatus::Exited(pid, code) => self.ended(pid, ExitStatus::from_raw(code << 8)),
             WaitStatus::Signaled(pid, signal, _) => self.ended(pid, ExitStatus::from_raw(signal as i32)),
-            _ if self.killing => self.kill_everybody(),
+            _ if self.killing => self.kill_all(),
             WaitStatus::PtraceEvent(thread, _, libc::PTRACE_EVENT_SECCOMP) => self.at_entry(thread),
             WaitStatus::PtraceEvent(thread, _, event) => {
                 match event {
@@ -189,7 +189,7 @@ impl Tracer {
 
     fn became_another(&mut self, leader: Pid) {
         self.who.remove(&leader.as_raw());
-        // If it was not the first thread that did it, it has that one's number now.
+        // If another thread than the first one called exec, it has the first one's id now.
         if let Some(former) = ptrace::getevent(leader).ok().and_then(|id| i32::try_from(id).ok())
             && former != leader.as_raw()
         {
@@ -242,7 +242,7 @@ impl Tracer {
         });
         let paths: Vec<_> =
             call.places.iter().map(|place| process::path(thread.as_raw(), &args, *place)).collect();
-        // What the kernel only shows as files, such as control groups, is on no disk.
+        // Files that exist only in the kernel, such as control groups, are on no disk.
         if !paths.is_empty()
             && paths.iter().all(|path| path.starts_with("/sys/") || path.starts_with("/proc/"))
         {
@@ -275,7 +275,7 @@ impl Tracer {
             }
             Answer::KillAll => {
                 self.killing = true;
-                self.kill_everybody();
+                self.kill_all();
             }
             Answer::Freeze(act) => {
                 self.freeze();
@@ -286,14 +286,14 @@ impl Tracer {
     }
 
     /// A process that starts meanwhile is stopped at once, and is reported and killed.
-    fn kill_everybody(&mut self) {
+    fn kill_all(&mut self) {
         for thread in self.threads.values() {
             gone_is_fine(kill(Pid::from_raw(thread.process), Signal::SIGKILL));
         }
     }
 
-    /// Stop all, and keep what happens until they stand still for later. Who is born meanwhile stands still at
-    /// once.
+    /// Stop all processes, and keep events that come until then for later. A process that starts meanwhile is stopped
+    /// at once.
     fn freeze(&mut self) {
         let moving = |thread: &Thread| !thread.stopped && !thread.held;
         for (thread, _) in self.threads.iter().filter(|(_, thread)| moving(thread)) {

@@ -1,5 +1,5 @@
-//! What the systems leave whose plan is a list: boxes, a state file and a log. Their claims count if the files of a task are
-//! there, or its commits.
+//! What systems leave whose plan is a list: boxes, a state file and a log. Their claims count if the files of a task
+//! exist, or its commits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ pub(in super::super) struct Lists {
     state: String,
     log: String,
     about: Iterative,
-    /// Tasks that somebody calls done.
+    /// Tasks that the files report as done.
     claimed: BTreeSet<TaskId>,
     /// Those of them of which the log names a commit of their own that the target holds.
     proven: BTreeSet<TaskId>,
@@ -79,7 +79,7 @@ fn file(id: &TaskId) -> String {
 }
 
 impl Sim {
-    /// Somebody else works on a list, ticks boxes, and writes a state file and a log.
+    /// Another program works on a list, ticks boxes, and writes a state file and a log.
     pub(in super::super) fn others_work_on_a_list(&mut self) -> Lists {
         let system = [System::Issue, System::Rwkit, System::Iterative];
         let mut left = Lists {
@@ -99,7 +99,7 @@ impl Sim {
             let is_ready = spec.depends_on.iter().all(|need| self.before.landed.contains(need));
             let commits = if is_ready && self.rng.chance(50) { self.others_land(spec) } else { Vec::new() };
             let is_done = self.before.landed.contains(&spec.id);
-            // Most of what people say is true.
+            // Most claims are true.
             let says_done = if self.rng.chance(85) { is_done } else { self.rng.chance(50) };
             if says_done {
                 left.claimed.insert(spec.id.clone());
@@ -131,7 +131,7 @@ impl Sim {
         tasks.insert(spec.id.to_string(), entry);
         let done = says_done && self.rng.chance(70);
         left.boxes.insert(spec.id.clone(), Before { done, ..Before::default() });
-        // The log of one who forgets to write says nothing, and then the state file counts.
+        // Sometimes an agent forgets to write the log, and then the state file counts.
         if left.system == System::Iterative && self.rng.chance(80) {
             let commit = commits.first().map(|no| oid(*no)).filter(|_| self.rng.chance(85));
             let is_own = commit.as_ref().is_some_and(|commit| self.git.is_landed(commit));
@@ -149,7 +149,7 @@ impl Sim {
         }
     }
 
-    /// Take it over. Somebody who dies over it and begins again comes to the same.
+    /// Take it over. A process that dies over it and begins again comes to the same result.
     pub(in super::super) fn take_over_lists(&mut self, left: &Lists) -> Result<(), Broken> {
         let specs = left.specs(&self.scenario.plan.tasks.clone());
         let judge = |sim: &mut Sim| {
@@ -205,7 +205,7 @@ impl Sim {
         }
     }
 
-    /// Nothing is called completed whose work is not there.
+    /// No task is taken over as completed whose work is missing.
     fn claims_are_borne_out(&self, taken: &Takeover) -> Verdict {
         let completed = taken
             .beliefs
@@ -218,7 +218,8 @@ impl Sim {
         Ok(())
     }
 
-    /// What is called done, and is there, is completed. Where git is asked, it must be proven.
+    /// A task that is reported as done, and whose work exists, is completed. If the system asks git, a commit has to
+    /// prove it.
     fn true_claims_count(&self, left: &Lists, specs: &[TaskSpec]) -> Verdict {
         for spec in specs.iter().filter(|spec| self.before.landed.contains(&spec.id)) {
             let is_known = match left.system {
