@@ -117,19 +117,22 @@ pub(crate) fn signal(bytes: &[u8]) {
 pub(crate) fn unit_signal(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let id = TaskId::new("T1").expect("a letter and a digit");
-    let say = |text: &str, prompt: &str, cut: bool| {
-        heard(Output { text, cut, prompt, reach: Reach::Message }, &id, Timestamp(0))
-    };
-    let said = same(|| say(&text, "", false));
+    let hear = |output: Output<'_>| heard(output, &id, Timestamp(0));
+    let said = same(|| hear(whole(&text)));
     assert!(said.signal.is_none() || text.to_lowercase().contains("signal"));
     assert!(!said.claims_done() || said.blocker().is_none());
-    say(&text, "", true);
-    assert_eq!(say(&text, &text, false).signal, None, "an echo");
+    hear(Output { cut: true, ..whole(&text) });
+    assert_eq!(hear(Output { prompt: &text, ..whole(&text) }).signal, None, "an echo");
     let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
-    assert_eq!(say(&quoted, "", false).signal, None, "a quote");
+    assert_eq!(hear(whole(&quoted)).signal, None, "a quote");
     if !text.contains("~~~") {
-        assert_eq!(say(&format!("~~~\n{text}\n~~~\n"), "", false).signal, None, "code");
+        assert_eq!(hear(whole(&format!("~~~\n{text}\n~~~\n"))).signal, None, "code");
     }
+}
+
+/// Everything that an agent printed; a signal may be anywhere in it.
+fn whole(text: &str) -> Output<'_> {
+    Output { text, reach: Reach::Message, ..Output::default() }
 }
 
 pub(crate) const LINES: &[&str] = &[

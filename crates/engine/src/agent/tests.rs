@@ -1,4 +1,4 @@
-//! What each client is started with, for those who have no client to look.
+//! How each client is started, for people who do not have the client.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +18,22 @@ fn client(name: &str) -> Adapter {
 
 const MACHINE: &str = "{\"security\": {}}";
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Around {
+    Fence,
+    Nothing,
+}
+
 /// The command line and the environment of one start where the machine has these settings, with the folder of the test as
 /// `[HERE]`.
-fn started(agent: &Agent, tools: Option<Tools<'_>>, fenced: bool, machine: &str) -> String {
+fn started(agent: &Agent, tools: Option<Tools<'_>>, around: Around, machine: &str) -> String {
+    let fenced = around == Around::Fence;
     let temp = tempfile::tempdir().expect("a temporary folder");
     let here = Utf8PathBuf::from_path_buf(temp.path().to_owned()).expect("UTF-8");
     let (cwd, prompt) = (here.join("work"), here.join("job/prompt.md"));
     disk::private_folder(&cwd).expect("a new folder");
     disk::private_folder(&here.join("job")).expect("a new folder");
-    // Nothing of whoever runs the tests.
+    // Nothing comes from the environment of the person who runs the tests.
     let own = [
         ("HOME", here.join("home").into_string()),
         ("CODEX_HOME", here.join("home/.codex").into_string()),
@@ -41,7 +48,7 @@ fn started(agent: &Agent, tools: Option<Tools<'_>>, fenced: bool, machine: &str)
     let mut lines = vec![format!("== {}, fenced: {fenced}", agent.adapter.name())];
     lines.extend(job.argv);
     let told: BTreeMap<String, String> = job.env.into_iter().chain(job.secrets).collect();
-    // What the test itself has set is not news.
+    // Variables that the test itself has set are left out.
     let is_told =
         |name: &String, value: &String| name != "PITON_PROMPT" && agent.env.get(name) != Some(value);
     let told = told.iter().filter(|(name, value)| is_told(name, value));
@@ -64,16 +71,16 @@ fn a_client_gets_its_tools_its_question_and_no_more_rights_than_the_work_needs()
     let mut all = String::new();
     for adapter in Adapter::known() {
         let agent = Agent { adapter, hooks: asked(adapter), ..Agent::default() };
-        all += &started(&agent, Some(tools), true, MACHINE);
+        all += &started(&agent, Some(tools), Around::Fence, MACHINE);
     }
-    // Those who answer a question, or were not to have any of it.
+    // Clients that only answer a question, or that should get no tools.
     for adapter in Adapter::known().filter(|adapter| adapter.name() != "claude") {
         let plain = Agent { adapter, hooks: true, ..Agent::default() };
-        all += &started(&plain, None, false, MACHINE);
+        all += &started(&plain, None, Around::Nothing, MACHINE);
     }
     for adapter in Adapter::known().filter(|adapter| asked(*adapter)) {
         let agent = Agent { adapter, no_mcp: true, ..Agent::default() };
-        all += &started(&agent, Some(tools), false, MACHINE);
+        all += &started(&agent, Some(tools), Around::Nothing, MACHINE);
     }
     insta::assert_snapshot!(all);
 }
@@ -84,19 +91,19 @@ fn a_secret_in_the_settings_of_the_machine_is_copied_nowhere() {
     let tools = Some(Tools { piton: "/opt/piton", asked: false });
     let key = format!("AIza{}", "Sy0123456789abcdefghijklmnopqrstuvw");
     let with = format!("{{\"mcpServers\": {{\"other\": {{\"env\": {{\"KEY\": \"{key}\"}}}}}}}}");
-    let told = started(&gemini, tools, true, &with);
+    let told = started(&gemini, tools, Around::Fence, &with);
     assert!(!told.contains(&key) && !told.contains("gemini.json"), "{told}");
-    assert!(started(&gemini, tools, true, MACHINE).contains("gemini.json"));
+    assert!(started(&gemini, tools, Around::Fence, MACHINE).contains("gemini.json"));
 }
 
 #[test]
 fn a_client_that_would_not_take_its_bound_on_turns_is_not_started() {
     let bounded = Agent { adapter: client("gemini"), max_turns: Some(7), ..Agent::default() };
-    // Where everybody may write it takes no settings.
+    // It takes no settings from a folder that every user may write to.
     let temp = tempfile::tempdir().expect("a temporary folder");
     let here = Utf8PathBuf::from_path_buf(temp.path().to_owned()).expect("UTF-8");
-    let everybodys = std::os::unix::fs::PermissionsExt::from_mode(0o777);
-    std::fs::set_permissions(&here, everybodys).expect("our own folder");
+    let writable_by_all = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(&here, writable_by_all).expect("our own folder");
     let prompt = here.join("prompt.md");
     let place = Place { cwd: &here, prompt: &prompt, tools: None, fenced: false };
     let refused = start(&bounded, &place, None).map(drop);
@@ -105,7 +112,7 @@ fn a_client_that_would_not_take_its_bound_on_turns_is_not_started() {
     assert!(start(&free, &place, None).is_ok());
 }
 
-/// What it means that a command printed this and ended with 0. It was told to end with a certain line.
+/// What the end of a command means that printed this and exited with 0. Its prompt asked for a certain last line.
 fn command_said(printed: &str) -> AgentEnd {
     let temp = tempfile::tempdir().expect("a temporary folder");
     let here = Utf8PathBuf::from_path_buf(temp.path().to_owned()).expect("UTF-8");
@@ -154,7 +161,7 @@ fn the_arguments_of_a_profile_stand_after_pitons_own_and_before_what_is_position
     for adapter in Adapter::all() {
         let args = ["--effort".to_owned(), "high".to_owned()];
         let agent = Agent { adapter, command: vec!["me".into()], args: args.to_vec(), ..Agent::default() };
-        let told = started(&agent, None, false, MACHINE);
+        let told = started(&agent, None, Around::Nothing, MACHINE);
         let words: Vec<&str> = told.lines().collect();
         let at = words.iter().position(|word| *word == "--effort").expect("its arguments");
         assert_eq!(words[at + 1], "high", "{told}");

@@ -1,4 +1,4 @@
-//! Commands that look at a run as a whole, and the part of it that they look for.
+//! Commands whose decision depends on the whole run, and the part of it that is enough for them.
 
 use std::sync::Arc;
 
@@ -10,17 +10,24 @@ use super::error::Trouble;
 use super::query::{self, Head};
 use super::rows::{REMOVED, STATUS, TASK_COLUMNS, TaskRow};
 
-/// What such a command can be decided on, and whether that stands for the whole run.
-pub(super) fn part(db: &Connection, head: &Head, command: &Command) -> Result<(State, bool), Trouble> {
+/// How much of a run a loaded state stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    Whole,
+    Part,
+}
+
+/// The state that such a command can be decided on.
+pub(super) fn part(db: &Connection, head: &Head, command: &Command) -> Result<(State, Extent), Trouble> {
     match command {
         Command::Report { task, claim, .. } => match claim {
             Claim::Done { results, evidence, .. } | Claim::ToConfirm { results, evidence, .. } => {
-                Ok((of_claim(db, head, task, results, evidence)?, false))
+                Ok((of_claim(db, head, task, results, evidence)?, Extent::Part))
             }
-            Claim::Failed { .. } | Claim::Blocked { .. } => Ok((query::part(db, head)?, false)),
+            Claim::Failed { .. } | Claim::Blocked { .. } => Ok((query::part(db, head)?, Extent::Part)),
         },
-        Command::Close { .. } => Ok((of_closing(db, head)?, true)),
-        _ => Ok((query::snapshot(db, head)?, true)),
+        Command::Close { .. } => Ok((of_closing(db, head)?, Extent::Whole)),
+        _ => Ok((query::snapshot(db, head)?, Extent::Whole)),
     }
 }
 
@@ -71,7 +78,7 @@ fn another_with(db: &Connection, no: i64, id: &TaskId, check: &Digest) -> Result
     let rows = select.query_map(params![no, id.as_str(), check.as_str()], TaskRow::read)?;
     for row in rows {
         let task = row?.task()?;
-        // It may be named for another reason.
+        // The digest may appear in the row for another reason.
         if task.judges.contains(check) {
             return Ok(Some(task));
         }
@@ -79,7 +86,7 @@ fn another_with(db: &Connection, no: i64, id: &TaskId, check: &Digest) -> Result
     Ok(None)
 }
 
-/// Whether anything is left to do is all that counts: one open task stands for all.
+/// It only matters whether anything is left to do: one open task stands for all.
 fn of_closing(db: &Connection, head: &Head) -> Result<State, Trouble> {
     query::part(db, head)?;
     let sql = format!(

@@ -13,11 +13,12 @@ use super::query::{self, Head, NextTasks};
 use super::rows::{
     Begun, CellRow, LAYOUT, Moving, Planned, TaskRow, by_cell, commit_key, commits_of, json, key, signed,
 };
+use super::survey::Extent;
 use super::{Committed, Journal, clean, survey};
 use crate::{crash, secrets};
 
-/// A decision that asks this often for more is better taken on the whole state: a long chain of
-/// dependents would be loaded link by link.
+/// If a decision asks for more tasks this often, the whole state is loaded: a long chain of dependents would be loaded
+/// link by link.
 pub(super) const ROUNDS: usize = 48;
 
 /// Rows changed by one transaction after which the log is moved over at once: the next process would
@@ -44,7 +45,7 @@ impl Journal {
         })
     }
 
-    /// What a command would come to now, or why it would be refused. Nothing is recorded.
+    /// The events that a command would give now, or why it would be refused. Nothing is recorded.
     pub fn rehearse(
         &mut self,
         run: &RunId,
@@ -58,7 +59,7 @@ impl Journal {
         };
         match outcome() {
             Ok(events) => Ok(events),
-            // A cache that is out of date is made again when it comes to it.
+            // An outdated cache is made again when the command is really decided.
             Err(Halt::Trouble(Trouble::Snapshot { .. })) => Ok(Vec::new()),
             Err(Halt::Refused(refusal)) => Err(CommandError::Refused(refusal)),
             Err(Halt::Trouble(trouble)) => Err(CommandError::Journal(self.error(trouble))),
@@ -84,7 +85,7 @@ impl Journal {
         self.commit_with(run, state, commands, |_| Vec::new(), now)
     }
 
-    /// The same, and in the same transaction the commands that follow from what it has come to.
+    /// The same, and in the same transaction the commands that follow from the new state.
     pub fn commit_with(
         &mut self,
         run: &RunId,
@@ -97,7 +98,7 @@ impl Journal {
         let (seen, number) = (self.seen.take(), self.number.take());
         let outcome = self.writing(|db| {
             let version = query::data_version(db)?;
-            // Where nobody else has written since, the run stands where this connection left it.
+            // If no other connection has written since, the run is as this connection left it.
             let alone = seen.is_some_and(|(r, v, seq)| r == *run && v == version && seq == state.seq());
             let head = match number {
                 Some((written, no)) if alone && written == *run => Some(Head::current(no, state.seq())),
@@ -142,7 +143,7 @@ impl Journal {
         }
     }
 
-    /// Make the snapshot of a run anew from its events.
+    /// Make the snapshot of a run again from its events.
     pub fn rebuild(&mut self, run: &RunId) -> Result<State, JournalError> {
         let outcome = self.writing(|db| {
             let head = query::head(db, run)?;
@@ -164,7 +165,7 @@ impl Journal {
     fn halted(&self, halt: Halt) -> JournalError {
         match halt {
             Halt::Trouble(trouble) => self.error(trouble),
-            // Where no command is decided alone, none can be refused alone.
+            // No single command is decided here, so none can be refused.
             Halt::Refused(refusal) => self.error(Trouble::inconsistent(refusal.reason)),
         }
     }
@@ -207,8 +208,8 @@ impl Journal {
     }
 }
 
-/// A transaction that holds the right to write from its start, and leaves nothing unless it is committed. Its words are
-/// prepared once: with each commit that counts.
+/// A transaction that holds the right to write from its start, and leaves nothing unless it is committed. Its
+/// statements are prepared once, which saves time at each commit.
 struct Writing<'c>(&'c Connection);
 
 impl Writing<'_> {
@@ -225,7 +226,7 @@ impl Writing<'_> {
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
         if !self.0.is_autocommit() {
-            // What cannot even be rolled back was not committed, and is not when the connection closes.
+            // If the rollback fails, nothing was committed, and closing the connection commits nothing.
             let _ = self.0.execute_batch("ROLLBACK");
         }
     }
@@ -239,17 +240,10 @@ fn one_shot(
     loaded: &mut usize,
 ) -> Result<Vec<Recorded>, Halt> {
     let head = query::head(db, run)?;
-    let mut whole = true;
-    let mut base = match &head {
-        None => State::new(),
-        Some(head) => {
-            let part;
-            (part, whole) = match command.surveys() {
-                true => survey::part(db, head, command)?,
-                false => (query::part(db, head)?, false),
-            };
-            part
-        }
+    let (mut base, mut extent) = match &head {
+        None => (State::new(), Extent::Whole),
+        Some(head) if command.surveys() => survey::part(db, head, command)?,
+        Some(head) => (query::part(db, head)?, Extent::Part),
     };
     let mut rounds = 0;
     loop {
@@ -258,8 +252,11 @@ fn one_shot(
             Err(Stop::Missing(missing)) => (missing, NextTasks::Needs),
             Ok(events) => {
                 let placed = placed(events, base.seq(), now);
-                // What misses something half-way is spoiled; a whole state misses nothing.
-                let mut state = if whole { std::mem::take(&mut base) } else { base.clone() };
+                // A part may lack something halfway, and the copy is then spoiled. A whole state lacks nothing.
+                let mut state = match extent {
+                    Extent::Whole => std::mem::take(&mut base),
+                    Extent::Part => base.clone(),
+                };
                 match placed.iter().try_for_each(|(recorded, _)| state.apply(recorded)) {
                     Err(missing) => (missing, NextTasks::Dependents),
                     Ok(()) => {
@@ -271,12 +268,13 @@ fn one_shot(
         };
         rounds += 1;
         match &head {
-            Some(head) if !whole && rounds > ROUNDS => {
-                base = query::snapshot(db, head)?;
+            Some(head) if extent == Extent::Part && rounds > ROUNDS => {
+                (base, extent) = (query::snapshot(db, head)?, Extent::Whole);
                 *loaded += base.tasks().count();
-                whole = true;
             }
-            Some(head) if !whole => *loaded += query::fill(db, head.no, &mut base, missing, next)?,
+            Some(head) if extent == Extent::Part => {
+                *loaded += query::fill(db, head.no, &mut base, missing, next)?;
+            }
             _ => return Err(incomplete(&missing).into()),
         }
     }
@@ -297,8 +295,8 @@ fn lines(placed: &[(Recorded, Option<String>)]) -> impl Iterator<Item = (&Record
     placed.iter().map(|(recorded, text)| (recorded, text.as_deref()))
 }
 
-/// Append events that `state` has folded, each with its JSON if there is one already, and write down what they changed.
-/// The number of the run, unless there was nothing to append.
+/// Append events that `state` has folded, each with its JSON if there is one already, and write the rows they changed.
+/// Returns the number of the run, unless there was nothing to append.
 pub(super) fn record<'e>(
     db: &Connection,
     run: &RunId,
@@ -394,7 +392,7 @@ fn run_of(state: &State) -> Result<&Run, Trouble> {
     state.run().ok_or_else(|| Trouble::inconsistent("the journal does not begin with a run"))
 }
 
-/// Without the columns of the index, which then rests: most changes keep a task in its lane.
+/// Without the columns of the index, which then need not change: most changes keep a task in its lane.
 const TOUCH: &str = "UPDATE tasks SET decided = ?8, since = ?9, attempt = ?10, spent = ?11, budget = ?12,
     transient = ?13, conflicts = ?14, fence = ?15, not_before = ?16, waiting = ?17, dead = ?18, flags = ?19,
     spec_seq = ?20, failure_seq = ?21, rest = ?22, room = ?23
@@ -404,7 +402,7 @@ const PUT: &str =
     "REPLACE INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
     ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
 
-/// By which commit a task is found. One that counts no longer may stay: whoever finds the task looks at it.
+/// The commits by which a task is found. A commit that no longer counts may stay: the query checks the task it finds.
 const COUNT: &str = "INSERT INTO needs (run, task, pos, need) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (run, task, pos) DO UPDATE SET need = excluded.need WHERE need <> excluded.need";
 
@@ -424,7 +422,7 @@ fn write_snapshot(
     rows: Rows,
 ) -> Result<(), Trouble> {
     let gone = |id| Trouble::inconsistent(format!("task {id} was changed and is not there"));
-    // A statement that is not needed is not looked for either.
+    // Statements that are not needed are not prepared.
     let may_touch = rows == Rows::Some && may_keep_lanes(&changes.cells);
     let mut touch = may_touch.then(|| db.prepare_cached(TOUCH)).transpose()?;
     let mut put = None;

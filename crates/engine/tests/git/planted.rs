@@ -60,6 +60,13 @@ pub(crate) struct Trap {
 
 const PERSONS: &str = "export PATH=/mine\n";
 
+/// What becomes of the work in a worktree.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Capture {
+    Done,
+    Refused,
+}
+
 impl Trap {
     pub(crate) fn new() -> Trap {
         let sandbox = Sandbox::new();
@@ -92,8 +99,8 @@ impl Trap {
         assert_eq!(fs::read_to_string(&self.person).unwrap(), PERSONS, "{way}: a person's file was written");
     }
 
-    /// All that Piton does in a worktree. The work is captured, unless the worktree has to be refused.
-    pub(crate) fn everything(&self, way: &str, worktree: &Worktree, refused: bool) {
+    /// All that Piton does in a worktree.
+    pub(crate) fn everything(&self, way: &str, worktree: &Worktree, expected: Capture) {
         let (repo, base) = (self.sandbox.repo(), self.sandbox.oid("main"));
         let path = worktree.path();
         let closed = |what: &str| self.assert_closed(&format!("{way}: {what}"));
@@ -110,7 +117,7 @@ impl Trap {
         closed("rescue");
         let captured = worktree.capture("By Piton", None);
         closed("capture");
-        assert_eq!(captured.is_err(), refused, "{way}: {captured:?}");
+        assert_eq!(captured.is_err(), expected == Capture::Refused, "{way}: {captured:?}");
         if let Ok(captured) = &captured {
             let changed = repo.diff_names(&base, &captured.commit).unwrap();
             assert!(
@@ -158,7 +165,7 @@ fn no_setting_of_a_worktree_makes_piton_run_a_program() {
             .replace("INCLUDED", included.as_str())
             .replace("PERSONS", trap.sandbox.root.join("home").as_str());
         let worktree = trap.planted(way, |_| write(&trap.entry(way).join("config.worktree"), &settings));
-        trap.everything(way, &worktree, false);
+        trap.everything(way, &worktree, Capture::Done);
     }
 }
 
@@ -190,7 +197,8 @@ fn no_tie_to_another_repository_is_followed() {
                 }
             }
         });
-        trap.everything(way, &worktree, ["link", "folder"].contains(&way));
+        let is_refused = ["link", "folder"].contains(&way);
+        trap.everything(way, &worktree, if is_refused { Capture::Refused } else { Capture::Done });
     }
 }
 
@@ -222,7 +230,7 @@ fn a_submodule_is_not_looked_into() {
                 .status();
             assert!(index.unwrap().success());
         });
-        trap.everything(way, &worktree, false);
+        trap.everything(way, &worktree, Capture::Done);
     }
 }
 
@@ -245,7 +253,7 @@ fn no_link_in_a_worktrees_git_folder_is_written_through() {
             let _ = fs::remove_file(&link);
             symlink(person, link).unwrap();
         });
-        trap.everything(&name, &worktree, false);
+        trap.everything(&name, &worktree, Capture::Done);
         let logs = trap.sandbox.root.join("home/logs");
         let _ = fs::remove_dir_all(logs);
     }
@@ -259,7 +267,7 @@ fn no_link_in_a_worktrees_git_folder_is_written_through() {
                 _ => mknodat(CWD, index.as_std_path(), FileType::Fifo, Mode::RWXU, 0).unwrap(),
             }
         });
-        trap.everything(way, &worktree, true);
+        trap.everything(way, &worktree, Capture::Refused);
     }
 }
 

@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_engine::git::*;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::planted::{SETTINGS, Trap, program};
+use crate::planted::{Capture, SETTINGS, Trap, program};
 use crate::sandbox::{Sandbox, rescue, write};
 
 const OWN: &str = "piton-own";
@@ -408,7 +408,7 @@ fn nothing_that_is_planted_in_a_private_git_directory_is_run_or_followed() {
             worktree.isolate().unwrap();
             act(&own(&trap.sandbox, way));
         });
-        trap.everything(way, &worktree, false);
+        trap.everything(way, &worktree, Capture::Done);
     };
     for (way, settings) in SETTINGS {
         let settings = settings

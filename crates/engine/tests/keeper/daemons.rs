@@ -26,12 +26,20 @@ fn alive(folder: &Utf8Path) -> usize {
     all.filter(|entry| runs(entry.path())).count()
 }
 
-fn no_daemon_survives(keeper: &[String], grouped: bool) {
+/// How the keeper follows the processes of a job.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Followed {
+    ByGroup,
+    ByDescent,
+}
+
+fn no_daemon_survives(keeper: &[String], followed: Followed) {
     let bench = Bench::new();
     let work = bench.root.join("work");
     fs::create_dir(work.join("up")).unwrap();
     fs::write(work.join("stays.sh"), STAYS).unwrap();
     fs::write(work.join("hops.sh"), HOPS).unwrap();
+    let grouped = followed == Followed::ByGroup;
     let word = if grouped { "grouped" } else { "alone" };
     let spec = JobSpec { grace_ms: 50, ..JobSpec::new(["sh", "-c", DAEMONS, "sh", word], &work) };
     let outcome = bench.job.run(&spec, keeper).unwrap();
@@ -51,13 +59,13 @@ fn no_daemon_outlives_its_job_in_a_control_group() {
     if !groups_are_possible() {
         return skipped("no control group can be made here");
     }
-    no_daemon_survives(&keeper(), true);
+    no_daemon_survives(&keeper(), Followed::ByGroup);
 }
 
 #[test]
 fn no_daemon_outlives_its_job_without_a_control_group() {
     if !groups_are_possible() {
-        return no_daemon_survives(&keeper(), false);
+        return no_daemon_survives(&keeper(), Followed::ByDescent);
     }
     // Out of the keeper's sight there are none.
     let hide = "umount -l \"$(sed -n 's/^[^ ]* \\([^ ]*\\) cgroup2 .*/\\1/p' /proc/self/mounts | head -n 1)\" && exec \"$@\"";
@@ -69,7 +77,7 @@ fn no_daemon_outlives_its_job_without_a_control_group() {
     if !Command::new(&probe[0]).args(&probe[1..]).status().is_ok_and(|status| status.success()) {
         return skipped("unshare is not permitted here");
     }
-    no_daemon_survives(&hidden(&keeper()), false);
+    no_daemon_survives(&hidden(&keeper()), Followed::ByDescent);
 }
 
 #[test]

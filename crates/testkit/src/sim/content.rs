@@ -1,8 +1,8 @@
 //! What files hold in the simulated world, what a task has to write into them, and what checks look for.
 //!
-//! A tree is a map from lines to values. Each task owns a line; some also enter themselves in a register
-//! they share (two at once conflict in the text); some pairs are green alone and red together unless whoever
-//! comes second writes a line that adapts one to the other.
+//! A tree is a map from lines to values. Each task owns a line; some also enter themselves in a register they share
+//! (two at once conflict in the text); some pairs are green alone and red together unless the second one writes a line
+//! that adapts one to the other.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,12 @@ pub(super) fn adapted(pair: usize) -> Line {
 pub(super) fn persons(no: usize) -> Line {
     300 + no as Line
 }
-/// What passes that confirm find to do.
+/// The line for work that a confirming pass finds.
 pub(super) fn extra(task: usize) -> Line {
     400 + task as Line
 }
 
-/// What an agent writes that found nothing left to do.
+/// The line that an agent writes if there was nothing left to do.
 pub(super) fn note(task: usize) -> Line {
     450 + task as Line
 }
@@ -43,10 +43,18 @@ pub(super) enum Predicate {
     Own(usize),
     /// The two of this pair fit together.
     Pair(usize),
-    /// No conflict marker anywhere: the same command for whoever uses it.
+    /// No conflict marker anywhere: the same command for every task that uses it.
     Clean,
     /// All pairs fit together: a suite that knows everything.
     Suite,
+}
+
+/// How much of what it sees an agent works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    AsAsked,
+    /// On its first run, an agent may do another task's work as well.
+    MayOverreach,
 }
 
 /// What the tasks' work is about.
@@ -87,9 +95,8 @@ impl Subjects {
         }
     }
 
-    /// What a good agent makes of the tree it finds; `base` is what the target had when it began. Only on
-    /// its first run does it do more than it was asked.
-    pub(super) fn work(&self, task: usize, tree: &mut Tree, base: &Tree, first: bool) {
+    /// What a good agent makes of the tree it finds; `base` is what the target had when it began.
+    pub(super) fn work(&self, task: usize, tree: &mut Tree, base: &Tree, scope: Scope) {
         let marked: Vec<Line> = tree.iter().filter(|(_, v)| **v == MARKER).map(|(l, _)| *l).collect();
         for line in marked {
             match base.get(&line).filter(|value| **value != MARKER) {
@@ -97,9 +104,10 @@ impl Subjects {
                 None => tree.remove(&line),
             };
         }
-        let unasked = self.overreach[task].filter(|&other| first && get(base, own(other)) == 0);
+        let unasked =
+            self.overreach[task].filter(|&other| scope == Scope::MayOverreach && get(base, own(other)) == 0);
         for (no, &(a, b)) in self.pairs.iter().enumerate() {
-            // What was there is respected. Whoever does both at once does not notice that they do not fit.
+            // What was there is respected. An agent that does both at once does not notice that they do not fit.
             let fits = |mine: usize, other: usize| {
                 let unnoticed = unasked.is_some_and(|u| [a, b] == [u, task] || [a, b] == [task, u]);
                 (mine == task || Some(mine) == unasked) && done(tree, other) && !unnoticed
@@ -113,7 +121,7 @@ impl Subjects {
             self.enter(other, tree);
         }
         if tree == base {
-            // Somebody else did all of it: a word about that is still a change.
+            // Another task did all of it: a note about that is still a change.
             let words = get(tree, note(task)) + 1;
             tree.insert(note(task), words);
         }

@@ -9,7 +9,7 @@ use piton_core::time::Timestamp;
 
 use super::content::Tree;
 use super::coverage::{Coverage, kind};
-use super::engine::Engine;
+use super::engine::{Arrival, Engine};
 use super::faults::LateResult;
 use super::git::{Git, oid};
 use super::keeper::{Keepers, Key};
@@ -21,7 +21,7 @@ use super::takeover::Before;
 use super::{Options, Sabotage, World};
 use crate::rng::Rng;
 
-/// More than any world needs that comes to rest.
+/// More steps than any world needs to come to rest.
 const MOST_STEPS: u64 = 40_000;
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Sim {
     pub(super) git: Git,
     /// The one checkout, where there are no commits.
     pub(super) checkout: Tree,
-    /// Checks that were run and passed, by tree: what anybody can know.
+    /// Checks that were run and passed, by tree: all that can be known.
     pub(super) observed: BTreeSet<(usize, Digest)>,
     /// Checks that passed on a tree that is red.
     pub(super) lied: BTreeSet<Digest>,
@@ -41,7 +41,7 @@ pub(super) struct Sim {
     pub(super) journal: Vec<Recorded>,
     /// True time in milliseconds; it only goes forward.
     pub(super) time: u64,
-    /// What the clock on the wall is ahead or behind.
+    /// How far the wall clock is ahead or behind, in milliseconds.
     pub(super) offset: i64,
     /// When a usage limit of a provider was last reported, until the clock jumps.
     pub(super) limited_at: BTreeMap<String, u64>,
@@ -163,7 +163,7 @@ impl Sim {
         self.come_to_rest()
     }
 
-    /// Let everything happen that is going to.
+    /// Run until no event is left.
     pub(super) fn run_down(&mut self) -> Result<(), Broken> {
         while let Some(Reverse((time, _, happening))) = self.agenda.pop() {
             self.time = self.time.max(time);
@@ -187,7 +187,7 @@ impl Sim {
             Happening::Report(engine, op) => {
                 let Some(mine) = self.engine.as_mut().filter(|e| e.name == engine) else { return Ok(()) };
                 let Some(op) = mine.ops.remove(&op) else { return Ok(()) };
-                self.report(op, &engine, false)
+                self.report(op, &engine, Arrival::InTime)
             }
             Happening::AgentEnds(key) => {
                 let (time, now) = (self.time, self.now());
@@ -206,7 +206,7 @@ impl Sim {
         }
     }
 
-    /// Decide and fold one command, and hold the laws against every event of it.
+    /// Decide and fold one command, and check the laws for each of its events.
     pub(super) fn submit(&mut self, command: &Command) -> Result<Answer, Broken> {
         let now = self.now();
         let events = match decide(&self.state, command, now) {
@@ -308,7 +308,7 @@ fn describe(plan: &piton_core::plan::Plan) -> String {
     text
 }
 
-/// An event in one line, without what is long.
+/// An event in one line, without long fields.
 fn told(event: &Event) -> String {
     let mut text = match event {
         Event::RunCreated { .. } | Event::PlanAdopted { .. } | Event::SettingsAdopted { .. } => {

@@ -1,4 +1,4 @@
-//! An engine: what it does whenever it wakes, and what becomes of its actions.
+//! An engine: what it does whenever it wakes, and how its actions end.
 
 use std::collections::BTreeMap;
 
@@ -28,14 +28,21 @@ pub(super) struct Engine {
 #[derive(Clone, Debug)]
 pub(super) struct Op {
     pub(super) action: Action,
-    /// What a move was about when it was looked at.
+    /// The candidate of a move when the action was offered.
     pub(super) candidate: Option<Oid>,
     /// Set once the effect is done.
     pub(super) results: Option<Vec<Command>>,
 }
 
+/// Whether the engine that reports a result is still the current one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    InTime,
+    Late,
+}
+
 impl Sim {
-    /// Somebody runs the plan now.
+    /// A person runs the plan now.
     pub(super) fn start_now(&mut self) -> Result<(), Broken> {
         self.start_engine()?;
         self.pump()
@@ -91,7 +98,7 @@ impl Sim {
         }
     }
 
-    /// Somebody asks for a part of the plan, another schedule, more or fewer slots.
+    /// A person asks for a part of the plan, another schedule, more or fewer slots.
     fn vary(&mut self, session: &mut Session) {
         if self.rng.chance(30) {
             session.max_parallel =
@@ -216,7 +223,7 @@ impl Sim {
         let action = op.action.clone();
         let candidate = self.candidate(&action);
         let current = is_current(&self.state, &action);
-        // What is no longer wanted is not begun any more.
+        // An action that is no longer wanted does not begin.
         let results = if current { self.perform(&action) } else { Vec::new() };
         self.note(|| format!("done: {action:?}"));
         let Some(engine) = &mut self.engine else { return };
@@ -249,7 +256,7 @@ impl Sim {
         })
     }
 
-    /// An agent's outcome is on disk: whoever waits for it takes it.
+    /// An agent's outcome is on disk: the action that waits for it takes it.
     pub(super) fn agent_ended(&mut self, key: Key) {
         let Some(command) = self.outcome(key) else { return };
         let action = Action::Work { task: task_id(key.0), fence: key.1, pass: key.2 };
@@ -276,13 +283,13 @@ impl Sim {
         self.at(delay, Happening::AgentEnds(key));
     }
 
-    /// Append what an action came to. What is no longer true must be refused.
-    pub(super) fn report(&mut self, op: Op, engine: &str, late: bool) -> Result<(), Broken> {
+    /// Append the results of an action. A result that is no longer true must be refused.
+    pub(super) fn report(&mut self, op: Op, engine: &str, arrival: Arrival) -> Result<(), Broken> {
         for mut command in op.results.unwrap_or_default() {
             let about = (&op.action, op.candidate.as_ref());
             let fresh = attempts::is_still_true(self, &command, engine, about);
             let mut name = engine.to_owned();
-            if late && self.sabotage == Some(Sabotage::ForgeFences) {
+            if arrival == Arrival::Late && self.sabotage == Some(Sabotage::ForgeFences) {
                 self.forge(&mut command);
                 name = self.run().engine.clone().unwrap_or(name);
             }
@@ -292,7 +299,7 @@ impl Sim {
                 Answer::Done(1..) if !fresh => {
                     return Err(("stale_is_refused", format!("of {:?}: {told}", op.action)));
                 }
-                Answer::Refused(_) if late => self.coverage.saw("late result refused"),
+                Answer::Refused(_) if arrival == Arrival::Late => self.coverage.saw("late result refused"),
                 _ => {}
             }
         }
@@ -312,7 +319,7 @@ impl Sim {
         }
     }
 
-    /// Stop actions and agents whose task went another way; at once if a person said so.
+    /// Stop actions and agents whose task has changed; all of them if a person asked to stop at once.
     fn stop_what_is_over(&mut self) {
         let at_once = self.run().stops_at_once();
         for key in self.keepers.running() {
@@ -330,7 +337,7 @@ impl Sim {
         let over = |op: &Op| {
             let work = matches!(op.action, Action::Work { .. });
             let current = is_current(&self.state, &op.action);
-            // A result that is on its way arrives, whatever became of its task.
+            // A result that is on its way arrives, whatever happened to its task.
             op.results.is_none() && (!current || (at_once && !work && !finishes(&op.action)))
         };
         if let Some(engine) = &mut self.engine {

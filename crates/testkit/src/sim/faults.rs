@@ -3,12 +3,12 @@
 use piton_core::run::{Action, Command, StopReason, is_current};
 
 use super::driver::{Answer, Happening, Sim};
-use super::engine::Op;
+use super::engine::{Arrival, Op};
 use super::keeper::Keeper;
 use super::laws::Broken;
 use super::scenario::index;
 
-/// What an engine that was stopped and overtaken still has to say; without an action, that it stops.
+/// What an engine that was paused and overtaken still reports; without an action, that it stops.
 #[derive(Clone, Debug)]
 pub(super) struct LateResult {
     engine: String,
@@ -66,7 +66,7 @@ impl Sim {
         self.engine.as_ref().is_some_and(|engine| engine.ops.values().any(moved))
     }
 
-    /// The engine is gone from one instant to the next. What was done is done; what was not reported is not.
+    /// The engine dies at once. Its effects stay, but results that it has not reported are lost.
     fn crash(&mut self) {
         let Some(engine) = self.engine.take() else { return };
         self.note(|| format!("{} crashes", engine.name));
@@ -87,7 +87,7 @@ impl Sim {
         self.at(delay, Happening::EngineStarts);
     }
 
-    /// The engine is stopped, another takes over, and then the first goes on with what it had.
+    /// The engine is paused, another takes over, and then the first continues with what it had.
     fn overtake(&mut self) {
         let Some(engine) = self.engine.take() else { return };
         self.note(|| format!("{} is stopped, and another takes over", engine.name));
@@ -114,7 +114,7 @@ impl Sim {
         self.at(delay, Happening::Late(self.late.len() - 1));
     }
 
-    /// The overtaken engine goes on where it was.
+    /// The overtaken engine continues where it was.
     pub(super) fn goes_on(&mut self, at: usize) -> Result<(), Broken> {
         let late = self.late[at].clone();
         self.note(|| format!("{} goes on", late.engine));
@@ -126,7 +126,7 @@ impl Sim {
                 let key = (index(task), *fence, *pass);
                 op.results = self.outcome(key).map(|command| vec![command]);
             }
-            return self.report(op, &late.engine, true);
+            return self.report(op, &late.engine, Arrival::Late);
         }
         if self.run().engine.as_ref() == Some(&late.engine) {
             return Ok(());

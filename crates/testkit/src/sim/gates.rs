@@ -1,4 +1,4 @@
-//! Gates: tasks that judge the whole. And the word of an agent that nothing had to be done.
+//! Gates, which judge the whole project, and agents that report that nothing had to be done.
 
 use piton_core::plan::Oid;
 use piton_core::run::{
@@ -7,16 +7,18 @@ use piton_core::run::{
 
 use super::driver::Sim;
 use super::laws::Broken;
+use super::world::Checking;
 
 impl Sim {
-    /// What everything has come to.
+    /// The current tree of the whole project.
     pub(super) fn whole(&mut self) -> Oid {
         let in_place = self.run().settings.no_commits;
         let tree = if in_place { self.checkout.clone() } else { self.git.tip().clone() };
         self.git.tree_oid(&tree)
     }
 
-    /// At the end, gates are held against the target: people may have moved it. Says whether one has to look again.
+    /// At the end, compare gates with the target, which people may have moved. Returns whether one has to be checked
+    /// again.
     pub(super) fn reopen_gates(&mut self) -> Result<bool, Broken> {
         let whole = self.whole();
         let passed = |task: &&Task| task.gate && !task.removed && task.decided == Status::Completed;
@@ -30,14 +32,14 @@ impl Sim {
         Ok(!stale.is_empty())
     }
 
-    /// What changed nothing is proven on what the target holds.
+    /// A task that changed nothing is proven on the target's tree.
     pub(super) fn nothing_to_land(&mut self, task: &Task) -> Vec<Command> {
         let (tip, tree) = (self.git.target, self.whole());
         let judges = if task.gate { task.judges.clone() } else { task.commands().cloned().collect() };
         let wanted = self.unproven(std::slice::from_ref(task), judges, &tree);
         let now = self.git.tip().clone();
         let results: Vec<CheckResult> =
-            wanted.iter().map(|check| self.run_check(task, check, &now, false)).collect();
+            wanted.iter().map(|check| self.run_check(task, check, &now, Checking::Honest)).collect();
         let (id, fence) = (task.id.clone(), task.fence);
         if let Some(cut) = self.no_verdict(task, &results) {
             return vec![cut];
@@ -62,7 +64,8 @@ pub(super) fn may_come_last(task: &Task) -> bool {
     task.gate && !task.reviews.is_empty() && task.progress.checks_first
 }
 
-/// A run ends complete only on a tree on which every gate holds: told from the world, and not from what gates say they saw.
+/// A run ends complete only on a tree on which every gate holds. This looks at the simulated world, and not at what the
+/// gates reported.
 pub(super) fn hold_at_the_end(sim: &Sim, event: &Event) -> Result<(), String> {
     let Event::EngineStopped { reason: StopReason::Completed, .. } = event else { return Ok(()) };
     let tree = if sim.run().settings.no_commits { &sim.checkout } else { sim.git.tip() };
@@ -79,8 +82,8 @@ pub(super) fn hold_at_the_end(sim: &Sim, event: &Event) -> Result<(), String> {
     Ok(())
 }
 
-/// Who says that nothing had to be done is believed once a fresh agent found nothing to do, either, unless the plan says
-/// that there may be nothing to do.
+/// A report that nothing had to be done counts only once a fresh agent found nothing to do, either, unless the plan
+/// says that there may be nothing to do.
 pub(super) fn already_is_confirmed(sim: &Sim, event: &Event) -> Result<(), String> {
     let Event::Completed { task, proof: Proof::Checked { already: Some(_), .. }, .. } = event else {
         return Ok(());

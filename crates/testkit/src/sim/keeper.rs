@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use piton_core::run::AgentEnd;
 use piton_core::time::Timestamp;
 
-use super::content::{DONE, MARKER, WRONG, extra, get, own};
+use super::content::{DONE, MARKER, Scope, WRONG, extra, get, own};
 use super::git::Git;
 use super::scenario::{Behaviour, Scenario};
 use crate::rng::Rng;
@@ -30,7 +30,7 @@ pub(super) struct Keepers {
     /// By provider, in true time in milliseconds.
     limit_ends: BTreeMap<String, u64>,
     down_ends: BTreeMap<String, u64>,
-    /// Who lets each agent work.
+    /// The provider or model whose limit each agent meets.
     limiters: BTreeMap<Key, String>,
     /// Agents run for a key that had been run before.
     pub(super) twice: Option<Key>,
@@ -83,10 +83,11 @@ impl Keepers {
             let worktree = git.worktrees.get_mut(&task).expect("just seen");
             let tree = &mut worktree.tree;
             match behaviour {
-                // Who confirms has the first prompt, and does what nobody has done.
+                // An agent that confirms has the first prompt, and does what the worker has not done.
                 Behaviour::Good if pass == 0 || get(tree, own(task)) != DONE => {
-                    let first = self.runs.get(&task) == Some(&1);
-                    scenario.subjects.work(task, tree, &base, first);
+                    let is_first = self.runs.get(&task) == Some(&1);
+                    let scope = if is_first { Scope::MayOverreach } else { Scope::AsAsked };
+                    scenario.subjects.work(task, tree, &base, scope);
                 }
                 Behaviour::Good => {
                     let found = self.found.entry(task).or_default();

@@ -1,4 +1,4 @@
-//! What it does to the simulated world to prove a chain of candidates and to move the target.
+//! How proving a chain of candidates and moving the target change the simulated world.
 
 use piton_core::plan::{Check, Digest, TaskId, TaskSpec};
 use piton_core::run::line::{ProofEnd, Stage};
@@ -8,6 +8,7 @@ use super::Sabotage;
 use super::driver::Sim;
 use super::git::{CommitNo, commit_no, oid};
 use super::scenario::index;
+use super::world::Checking;
 
 /// A chain as it is merged.
 struct Merged {
@@ -52,10 +53,10 @@ impl Sim {
             wanted.retain(|_| self.rng.chance(50));
         }
         let lies = self.sabotage == Some(Sabotage::LieAboutMergedChecks);
-        let blind = lies || self.sabotage == Some(Sabotage::SkipMergedChecks);
+        let checking = Checking::blind_if(lies || self.sabotage == Some(Sabotage::SkipMergedChecks));
         let proven = self.git.find_tree(&tree).cloned().unwrap_or_else(|| merged.clone());
         let results: Vec<CheckResult> =
-            wanted.iter().map(|check| self.run_check(last, check, &proven, blind)).collect();
+            wanted.iter().map(|check| self.run_check(last, check, &proven, checking)).collect();
         if lies {
             let tree = self.git.tree_no(merged.clone());
             self.observed.extend(wanted.into_iter().map(|check| (tree, check)));
@@ -86,7 +87,7 @@ impl Sim {
         ]
     }
 
-    /// The merge commits of a chain, or what became clear on the way.
+    /// The merge commits of a chain, or the commands that end it early.
     fn merge_chain(
         &mut self,
         action: &Action,
@@ -120,7 +121,7 @@ impl Sim {
             let aside =
                 || vec![ended(number, ProofEnd::Conflict { task: task.id.clone(), files: Vec::new() })];
             if !self.git.is_ancestor(base, tip) {
-                // Merging would bring back what a person took away.
+                // Merging would bring back what a person removed.
                 return Err(match members.len() {
                     1 => vec![self.try_failed(action, Class::Defect, "the target was rewound")],
                     _ => aside(),
@@ -165,7 +166,7 @@ impl Sim {
         let content = self.git.find_tree(&tree).cloned()?;
         let own: Vec<Digest> = red.iter().filter(|check| task.judges.contains(check)).cloned().collect();
         let results: Vec<CheckResult> =
-            own.iter().map(|check| self.run_check(task, check, &content, false)).collect();
+            own.iter().map(|check| self.run_check(task, check, &content, Checking::Honest)).collect();
         if results.iter().all(|result| result.verdict == Verdict::Pass) {
             return None;
         }
@@ -174,7 +175,7 @@ impl Sim {
         Some(vec![Command::ChecksEnded { task, fence, tree, results }])
     }
 
-    /// Who has a say in what these tasks land: told here once more, apart from the rules.
+    /// The checks that decide about landing these tasks, computed here independently of the rules.
     fn landing_judges(&self, members: &[Task], untouched: &[TaskId]) -> Vec<Digest> {
         let of = |id: &TaskId| {
             let checks = self.scenario.spec(id).map(|spec| spec.checks.as_slice()).unwrap_or_default();

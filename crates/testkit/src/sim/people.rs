@@ -9,7 +9,7 @@ use piton_core::time::Span;
 
 use super::claims::Works;
 use super::confirming::{Saying, is_waiting};
-use super::content::{Predicate, Tree, changed, own, persons, register};
+use super::content::{Predicate, Scope, Tree, changed, own, persons, register};
 use super::driver::{Answer, Sim};
 use super::git::{CommitNo, commit_no};
 use super::laws::Broken;
@@ -69,7 +69,7 @@ impl Sim {
         }
     }
 
-    /// Somebody commits what has nothing to do with the plan.
+    /// A person commits what has nothing to do with the plan.
     pub(super) fn passer_by(&mut self) {
         self.people.moves += 1;
         let (tip, mut tree) = (self.git.target, self.git.tip().clone());
@@ -112,7 +112,7 @@ impl Sim {
         }
     }
 
-    /// Somebody steers the run, or works on a task by the ledger.
+    /// A client steers the run, or works on a task by the ledger.
     pub(super) fn client(&mut self) -> Result<(), Broken> {
         let task = super::scenario::task_id(self.rng.below(self.scenario.scripts.len()));
         let by = if self.rng.chance(50) { "ann" } else { "bob" }.to_owned();
@@ -191,11 +191,11 @@ impl Sim {
     pub(super) fn ledger_reports(&mut self, task: &TaskId, by: &str) -> Result<(), Broken> {
         let Some(known) = self.task(task) else { return Ok(()) };
         let mine = known.holder == Some(Holder::Ledger(by.to_owned()));
-        // Whoever holds a task works on it, in a checkout of the target.
+        // The holder of a task works on it, in a checkout of the target.
         if mine && self.rng.chance(80) {
             let base = self.here();
             let mut tree = base.clone();
-            self.scenario.subjects.work(index(task), &mut tree, &base, false);
+            self.scenario.subjects.work(index(task), &mut tree, &base, Scope::AsAsked);
             let commit = self.leaves(tree);
             self.people.works.made.push((commit, task.clone()));
             self.coverage.saw("ledger worked on a task");
@@ -207,7 +207,8 @@ impl Sim {
             1 => Claim::Blocked { reason: "the task is wrong".to_owned() },
             // Without evidence, or with that of other checks.
             2 => Claim::Done { tree: None, results: Vec::new(), evidence },
-            // What is to be confirmed is called done so that somebody else looks; an edited file knows no such thing.
+            // A task that has to be confirmed is reported as done so that another person looks. An edited file cannot
+            // say that.
             nth => {
                 let (tree, results) = self.looked_at(task);
                 let asks = self.scenario.spec(task).is_some_and(|spec| spec.confirm) && nth != 3;
@@ -229,7 +230,7 @@ impl Sim {
             let answer = self.calls_done(task, &command);
             self.people.works.claiming = None;
             answer?;
-            // Somebody new may be at hand.
+            // Another person may be there to confirm it.
             return if self.rng.chance(60) { self.confirm(task, "cleo") } else { Ok(()) };
         }
         let answer = self.submit(&command);
@@ -241,12 +242,12 @@ impl Sim {
         answer.map(|_| ())
     }
 
-    /// What people have before them: a checkout of the target, or the one in which all work where there are no commits.
+    /// The tree that people see: a checkout of the target, or, without commits, the one checkout in which all work.
     pub(super) fn here(&self) -> Tree {
         if self.run().settings.no_commits { self.checkout.clone() } else { self.git.tip().clone() }
     }
 
-    /// A person changes files there. As a commit, which is part of nothing where there are none.
+    /// A person changes files there. Returns that as a commit; without commits it is not on any branch.
     pub(super) fn leaves(&mut self, tree: Tree) -> CommitNo {
         self.people.moves += 1;
         if !self.run().settings.no_commits {
@@ -254,7 +255,7 @@ impl Sim {
             return self.git.target;
         }
         for line in changed(&self.checkout, &tree) {
-            // An agent that is at work has the same files before it.
+            // An agent that is at work sees the same files.
             for worktree in self.git.worktrees.values_mut() {
                 match tree.get(&line) {
                     Some(value) => worktree.tree.insert(line, *value),
@@ -266,7 +267,7 @@ impl Sim {
         self.git.commit(tree, &[], None)
     }
 
-    /// What is there, and what the checks of a task say about it.
+    /// The current tree, and the results of a task's checks on it.
     pub(super) fn looked_at(&mut self, task: &TaskId) -> (Oid, Vec<CheckResult>) {
         let here = self.here();
         let checks = self.scenario.spec(task).map(|spec| spec.checks.clone()).unwrap_or_default();
@@ -325,7 +326,7 @@ impl Sim {
         kinds.into_iter().for_each(|kind| self.coverage.saw(kind));
     }
 
-    /// The plan is edited while the run goes on, or before it does.
+    /// A person edits the plan while an engine runs, or before.
     fn edit_plan(&mut self) -> Result<(), Broken> {
         let specs = self.scenario.plan.tasks.clone();
         let plan = self.other_plan();
@@ -347,10 +348,10 @@ impl Sim {
         Ok(())
     }
 
-    /// Between two engines the plan may be another: tasks come, go and change.
+    /// Between two engines the plan may change: tasks are added, removed and changed.
     pub(super) fn replan(&mut self) -> Result<(), Broken> {
         if let Some(engine) = self.run().engine.clone() {
-            // It holds no lock any more: whoever holds it says so.
+            // It no longer holds the lock: the process that holds it now records that.
             let reason = StopReason::Environment { detail: "it died".to_owned() };
             self.submit(&Command::Detach { engine, reason, tip: Vec::new() })?;
         }
@@ -370,7 +371,7 @@ impl Sim {
         Ok(())
     }
 
-    /// The plan as somebody may change it.
+    /// The plan as a person may change it.
     fn other_plan(&mut self) -> Plan {
         let mut plan = self.scenario.plan.clone();
         let at = self.rng.below(plan.tasks.len());
@@ -387,7 +388,7 @@ impl Sim {
                 }
             }
             2 | 3 if plan.tasks.len() > 1 => {
-                // Gone, and nobody waits for it any more; it may come back later.
+                // Removed, and no task depends on it any more; it may come back later.
                 let gone = plan.tasks.remove(at);
                 plan.tasks.iter_mut().for_each(|spec| spec.depends_on.retain(|id| *id != gone.id));
                 self.removed.push(gone);

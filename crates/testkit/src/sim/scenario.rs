@@ -28,11 +28,11 @@ pub(super) enum Behaviour {
     Crashes,
     /// A usage limit that ends after so many minutes.
     Limit(u64),
-    /// A limit of ten minutes, told as one that is over.
+    /// A limit of ten minutes, reported as one that is over.
     LimitMistold,
     /// The servers of its provider fail for so many minutes.
     Down(u64),
-    /// Its provider does not know it any more.
+    /// Its provider rejects its login.
     Refused,
     SaysBlocked,
 }
@@ -82,7 +82,7 @@ pub(super) struct Scenario {
     /// A task whose check names a program that does not exist.
     pub(super) impossible: Option<usize>,
     pub(super) weather: Weather,
-    /// Nobody interferes and every agent succeeds within its budget: all of it has to complete.
+    /// No person interferes and every agent succeeds within its budget: all tasks have to complete.
     pub(super) promise: bool,
     /// Tasks that the plan gets only when it is read again.
     pub(super) later: Vec<TaskSpec>,
@@ -150,7 +150,7 @@ impl Scenario {
             crashes: rng.chance(50),
             deadly: 1,
             false_fail: if rng.chance(50) { rng.between(1, 30) } else { 0 },
-            // A check that lies lets red in. What is promised then is less, so most queues have none.
+            // A check that lies lets red in. Less can be promised then, so most queues have none.
             false_pass: if rng.chance(25) { rng.between(1, 30) } else { 0 },
             sloppy: if rng.chance(30) { rng.between(1, 50) } else { 0 },
             movers: rng.chance(60),
@@ -172,7 +172,8 @@ impl Scenario {
             })
             .collect();
         let mut predicates = BTreeMap::new();
-        let mut plan = plan(rng, &subjects, &scripts, false, &mut predicates);
+        let promise = false;
+        let mut plan = plan(rng, &subjects, &scripts, promise, &mut predicates);
         let settings = &mut plan.settings;
         (settings.schedule, settings.no_commits) = (Schedule::Flow, false);
         (settings.max_parallel, settings.exhausted) = (rng.small(2, 6), Exhausted::Continue);
@@ -189,12 +190,12 @@ impl Scenario {
             predicates,
             impossible: None,
             weather,
-            promise: false,
+            promise,
             later: Vec::new(),
         }
     }
 
-    /// A plan as another system has them: nothing in it judges the whole, and nobody confirms.
+    /// A plan as another system has them: without gates and without confirmations.
     pub(super) fn taken_over(rng: &mut Rng) -> Scenario {
         let mut scenario = Scenario { promise: false, ..Scenario::new(rng) };
         let settings = &mut scenario.plan.settings;
@@ -246,7 +247,7 @@ fn script(rng: &mut Rng, promise: bool) -> Script {
             18 => Limit(if rng.chance(50) { 7 * 24 * 60 } else { 30 * 24 * 60 }),
             19 => LimitMistold,
             20 => Refused,
-            // Of none, only its own conversation fails.
+            // Zero minutes: only its own conversation fails.
             21 | 22 if promise && crashes == 2 => Idle,
             21 => Down(0),
             22 => Down(*rng.pick(&[4, 50, 300]).expect("not empty")),
@@ -323,7 +324,7 @@ fn plan(
         }
     }
     let no_commits = rng.chance(7);
-    // No dice: seeds stay what they were.
+    // No random number is drawn, so that seeds keep their meaning.
     let in_sequence = tasks.len().is_multiple_of(7);
     let landing_parallel = Some([1, 2, 5][tasks.len() % 3]);
     let land = if tasks.len().is_multiple_of(5) { Land::Each } else { Land::Batch };
@@ -364,7 +365,7 @@ fn gates(rng: &mut Rng, tasks: &mut [TaskSpec], groups: u32, promise: bool, subj
     tasks.last().map_or(groups, |spec| spec.group + 1)
 }
 
-/// Who works, and whose limits they meet. Two meet them together.
+/// The agents and their providers. Two share a provider.
 const AGENTS: [(&str, &str); 4] = [("default", "a"), ("quick", "a"), ("other", "b"), ("third", "c")];
 /// The model of one of the two. The other takes whatever its client takes.
 const QUICK: &str = "small";

@@ -1,5 +1,5 @@
-//! What the engine's actions do to the simulated world, and what they report. Each looks before it acts,
-//! as the real ones do, so that doing it twice is doing it once.
+//! What the engine's actions do to the simulated world, and what they report. Each looks before it acts, as the real
+//! ones do, so that an action can be repeated safely.
 
 use piton_core::plan::{Digest, Oid, TaskId, TaskSpec};
 use piton_core::run::{
@@ -16,6 +16,21 @@ use super::keeper::{Keeper, Key};
 use super::providers;
 use super::scenario::{index, task_id};
 
+/// How an engine judges a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Checking {
+    /// It runs the check.
+    Honest,
+    /// A sabotaged engine: every check passes without being run.
+    Blind,
+}
+
+impl Checking {
+    pub(super) fn blind_if(sabotaged: bool) -> Checking {
+        if sabotaged { Checking::Blind } else { Checking::Honest }
+    }
+}
+
 impl Sim {
     pub(super) fn task(&self, id: &TaskId) -> Option<Task> {
         self.state.task(id).ok().flatten().cloned()
@@ -25,7 +40,7 @@ impl Sim {
         self.state.run().expect("the run was created first")
     }
 
-    /// Carry out an action; what is to be reported comes back. Agents report through their keepers.
+    /// Carry out an action. Returns what has to be reported. Agents report through their keepers.
     pub(super) fn perform(&mut self, action: &Action) -> Vec<Command> {
         if let Action::Ask { provider, nth } = action {
             return self.ask(provider, *nth);
@@ -35,7 +50,7 @@ impl Sim {
         let trouble = self.scenario.weather.trouble;
         if !matches!(action, Action::Move { .. } | Action::Clean { .. }) && self.rng.chance(trouble) {
             return match action {
-                // Verified work waits for a git that works.
+                // Verified work waits until git works again.
                 Action::Prove { .. } | Action::Land { .. } => Vec::new(),
                 action => vec![self.try_failed(action, Class::Transient, "git was busy")],
             };
@@ -58,7 +73,7 @@ impl Sim {
         }
     }
 
-    /// It becomes a commit on the target, unless there is a reason not to.
+    /// The project's description becomes a commit on the target, unless there is a reason not to.
     fn update_context(&mut self) -> Vec<Command> {
         let mut update = ContextUpdate::default();
         if self.git.dirty {
@@ -165,8 +180,8 @@ impl Sim {
         if let Some(cut) = self.review_cut(task, &tree_oid, &wanted) {
             return vec![cut];
         }
-        let blind = self.sabotage == Some(Sabotage::TrustTheAgent);
-        let results = wanted.iter().map(|check| self.run_check(task, check, &tree, blind)).collect();
+        let checking = Checking::blind_if(self.sabotage == Some(Sabotage::TrustTheAgent));
+        let results = wanted.iter().map(|check| self.run_check(task, check, &tree, checking)).collect();
         vec![Command::ChecksEnded { task: task.id.clone(), fence: task.fence, tree: tree_oid, results }]
     }
 
@@ -175,7 +190,7 @@ impl Sim {
         own.reviewer().map(str::to_owned)
     }
 
-    /// Whoever is to review may not be let in.
+    /// The provider may not let the reviewer in.
     fn review_cut(&mut self, task: &Task, tree: &Oid, wanted: &[Digest]) -> Option<Command> {
         let meant = wanted.iter().find_map(|check| self.reviewer(task, check))?;
         let entry = reviewer(self.run(), &meant, &task.id, self.now());
@@ -220,12 +235,18 @@ impl Sim {
         judges
     }
 
-    pub(super) fn run_check(&mut self, task: &Task, check: &Digest, tree: &Tree, blind: bool) -> CheckResult {
+    pub(super) fn run_check(
+        &mut self,
+        task: &Task,
+        check: &Digest,
+        tree: &Tree,
+        checking: Checking,
+    ) -> CheckResult {
         let predicate = self.scenario.predicates[check];
         let holds = self.scenario.subjects.holds(predicate, tree);
         let weather = self.scenario.weather;
         let impossible = self.scenario.impossible == Some(index(&task.id));
-        let verdict = if blind {
+        let verdict = if checking == Checking::Blind {
             Verdict::Pass
         } else if impossible && task.decided == Status::Verifying {
             Verdict::Impossible { reason: "no such program".to_owned() }
@@ -239,7 +260,7 @@ impl Sim {
         } else {
             Verdict::Pass
         };
-        if verdict == Verdict::Pass && !blind {
+        if verdict == Verdict::Pass && checking == Checking::Honest {
             let tree = self.git.tree_no(tree.clone());
             self.observed.insert((tree, check.clone()));
         }
@@ -256,7 +277,7 @@ impl Sim {
         }
     }
 
-    /// Whether a check is wrong this time. Dice that nobody needs are not rolled: seeds stay what they were.
+    /// Whether a check is wrong this time. A chance of zero draws no random number, so that seeds keep their meaning.
     pub(super) fn flakes(&mut self, percent: u64, what: &'static str) -> bool {
         let wrong = percent > 0 && self.rng.chance(percent);
         if wrong {
@@ -285,7 +306,7 @@ impl Sim {
         commands
     }
 
-    /// Compare the target with what the journal believes: git is right.
+    /// Compare the target with the journal: git is right.
     pub(super) fn look_at_git(&mut self) -> Vec<Command> {
         let mut commands = Vec::new();
         for task in self.state.tasks().filter(|task| !task.removed) {
@@ -309,7 +330,7 @@ impl Sim {
                 continue;
             }
             let known = self.task(&task_id(task));
-            // One that is open again has landed, and has to look at what came after.
+            // A task that was reopened has landed before: that landing does not complete it again.
             let open = |t: &Task| {
                 !matches!(t.decided, Status::Completed | Status::Merging)
                     && !self.run().line.is_landing(&t.id)
@@ -326,7 +347,7 @@ impl Sim {
         commands
     }
 
-    /// Take up an agent: found ended, found running, found dead, or started now. True if it has an outcome.
+    /// Adopt or start an agent: it may have ended, run, or be dead. Returns whether it has an outcome.
     pub(super) fn take_up(&mut self, key: Key) -> bool {
         let again = self.sabotage == Some(Sabotage::RunAgain);
         match self.keepers.all.get(&key) {

@@ -1,5 +1,5 @@
-//! A run that begins by taking over what another system left: work of which some has landed, some was taken back, some is
-//! lost and some lies in worktrees, and a state file whose claims are true or false.
+//! A run that begins by taking over what another system left: some of its work has landed, some was reverted, some is
+//! lost and some lies in worktrees, and the claims of its state file are true or false.
 
 mod lists;
 
@@ -13,7 +13,7 @@ use piton_core::system::execute::takeover::Left;
 use piton_core::system::kit::takeover::{Branch, Evidence, Legacy, Onto, Questions, Takeover, Tip, Worktree};
 
 use super::Sabotage;
-use super::content::{Tree, changed, get, persons};
+use super::content::{Scope, Tree, changed, get, persons};
 use super::driver::{Answer, Sim};
 use super::git::{CommitNo, Git, TREES, commit_no, oid};
 use super::laws::{Broken, ensure, named};
@@ -23,24 +23,24 @@ use lists::Lists;
 
 type Verdict = Result<(), String>;
 
-/// What really was before the run, whatever a state file says.
+/// What really happened before the run, whatever a state file says.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Before {
     /// Tasks whose work the target holds.
     landed: BTreeSet<TaskId>,
     /// Those of them that a message names.
     named: BTreeSet<TaskId>,
-    /// Commits in whose place the target has another.
+    /// Commits that the target has in rewritten form.
     rewritten: BTreeSet<Oid>,
-    /// Commits of the target that are known to be somebody's.
+    /// Commits of the target that are known to belong to a task.
     owned: Vec<Oid>,
     /// Tasks that were taken over as completed.
     completed: BTreeSet<TaskId>,
-    /// Tasks that go on in a worktree that was there.
+    /// Tasks that are resumed in an existing worktree.
     pub(super) goes_on: BTreeSet<TaskId>,
 }
 
-/// What somebody left.
+/// What another program left.
 pub(super) enum Legacies {
     /// A state file with worktrees.
     Execute(Box<Left>),
@@ -48,9 +48,9 @@ pub(super) enum Legacies {
 }
 
 impl Sim {
-    /// Somebody else works on the plan, with one system or another.
+    /// Another program works on the plan, with one system or another.
     pub(super) fn others_leave_a_plan(&mut self) -> Legacies {
-        // Without a sabotage, which is about state files: most of what there is to judge is in git.
+        // Only without a sabotage, since sabotages are about state files.
         if self.sabotage.is_none() && self.rng.chance(45) {
             return Legacies::Lists(Box::new(self.others_work_on_a_list()));
         }
@@ -64,7 +64,7 @@ impl Sim {
         }
     }
 
-    /// Somebody else works on the plan, and leaves a state file.
+    /// Another program works on the plan, and leaves a state file.
     fn others_work(&mut self) -> Left {
         let mut state = ForeignState::default();
         let mut specs = self.scenario.plan.tasks.clone();
@@ -87,17 +87,17 @@ impl Sim {
     fn others_commit(&mut self, spec: &TaskSpec, parents: &[CommitNo]) -> CommitNo {
         let base = self.git.tree(parents[0]).clone();
         let mut tree = base.clone();
-        self.scenario.subjects.work(index(&spec.id), &mut tree, &base, false);
+        self.scenario.subjects.work(index(&spec.id), &mut tree, &base, Scope::AsAsked);
         self.git.commit(tree, parents, None)
     }
 
-    /// Work that lands, perhaps as another commit than the one that was made, and perhaps is taken back.
+    /// Work that lands, perhaps as a rewritten commit, and is perhaps reverted.
     pub(super) fn others_land(&mut self, spec: &TaskSpec) -> Vec<CommitNo> {
         let tip = self.git.target;
         let mut made = self.others_commit(spec, &[tip]);
         let is_rewritten = self.rng.chance(25);
         if is_rewritten {
-            // Somebody was faster, and it was rebased on that.
+            // A person committed first, and the work was rebased on that.
             let mut tree = self.git.tip().clone();
             tree.insert(persons(0), get(&tree, persons(0)) + 1);
             let moved = self.git.commit(tree, &[tip], None);
@@ -135,14 +135,14 @@ impl Sim {
         let worktree = self.git.worktrees.get_mut(&place).expect("just made");
         match self.rng.below(3) {
             0 => {}
-            1 => self.scenario.subjects.work(place, &mut worktree.tree, &base, false),
+            1 => self.scenario.subjects.work(place, &mut worktree.tree, &base, Scope::AsAsked),
             _ => {
                 worktree.tree.insert(super::content::own(place), super::content::WRONG);
             }
         }
         let head = self.git.target;
         let committed = self.rng.chance(70).then(|| self.git.capture(place)).flatten();
-        // Nobody records what was there before.
+        // What was there before is not recorded.
         committed.map(|(commit, _)| commit).filter(|commit| *commit != head).into_iter().collect()
     }
 
@@ -168,7 +168,7 @@ impl Sim {
         self.before.owned.extend(commits.iter().filter(|commit| self.git.is_landed(commit)).cloned());
         let other = self.rng.pick(&self.before.owned).cloned();
         if self.rng.chance(10) {
-            // Somebody else's.
+            // A commit of another task.
             commits.extend(other);
         }
         let commit = |hash: &Oid| ImportedCommit { hash: hash.to_string(), ..ImportedCommit::default() };
@@ -176,7 +176,7 @@ impl Sim {
         Some(ForeignTask { status, attempts: self.rng.small(0, 4), commits, ..ForeignTask::unknown() })
     }
 
-    /// Take it over. Somebody who dies over it and begins again comes to the same.
+    /// Take it over. A process that dies over it and begins again comes to the same result.
     fn take_over(&mut self, left: &Left) -> Result<(), Broken> {
         let specs = self.scenario.plan.tasks.clone();
         let judge = |sim: &mut Sim| {
@@ -204,7 +204,7 @@ impl Sim {
         Ok(())
     }
 
-    /// A world in which the take-over does not look.
+    /// Sabotage: the take-over does not look at the evidence.
     fn break_its_word(&mut self, left: &Left, taken: &mut Takeover) {
         let tip = oid(self.git.target);
         match self.sabotage {
@@ -235,7 +235,7 @@ impl Sim {
         taken.commands = pasts.map(adopt).collect();
     }
 
-    /// What the world answers.
+    /// The evidence that the simulated world gives.
     pub(super) fn looks_around(&mut self, specs: &[TaskSpec], questions: &Questions) -> Evidence {
         let mut target = Target::new(self.git.history(specs));
         for (task, hashes) in &questions.owned {
@@ -265,7 +265,7 @@ impl Sim {
         Evidence { now: self.now(), begins: true, target: Some(target), worktrees, branches, missing, onto }
     }
 
-    /// Nothing is called completed whose work the target does not hold.
+    /// No task is taken over as completed whose work is not in the target.
     fn is_borne_out(&self, taken: &Takeover) -> Verdict {
         for belief in &taken.beliefs {
             let Some(past) = belief.past.as_ref().filter(|past| past.status == Status::Completed) else {
@@ -280,7 +280,7 @@ impl Sim {
         Ok(())
     }
 
-    /// What landed, and is named or recorded as this task's alone, is completed.
+    /// A task whose work landed, and is named or recorded for this task alone, is taken over as completed.
     fn is_all_there(&self, left: &Left, specs: &[TaskSpec]) -> Verdict {
         let recorded = |task: &ForeignTask, hash: &str| task.commits.iter().any(|commit| commit.hash == hash);
         for spec in specs.iter().filter(|spec| self.before.landed.contains(&spec.id)) {
@@ -312,7 +312,7 @@ impl Sim {
                 _ => told.attempts.saturating_sub(1),
             };
             let left = task.budget.saturating_sub(task.spent);
-            // The attempt that was under way may go on, whatever it was allowed.
+            // The attempt that was under way may continue, whatever its budget.
             let most = spec.attempts.saturating_sub(spent).max(1);
             let told = || format!("{} spent {spent} of {}, and has {left} left", spec.id, spec.attempts);
             ensure(task.decided == Status::Completed || left <= most, told)?;
@@ -350,7 +350,7 @@ impl Sim {
     }
 }
 
-/// What was taken over as completed is begun again only if somebody says so, or it is lost.
+/// A task that was taken over as completed is begun again only if a person asks for that, or its work is lost.
 pub(super) fn stays_completed(sim: &Sim, event: &Event) -> Verdict {
     let Event::AttemptStarted { task, .. } = event else { return Ok(()) };
     if !sim.before.completed.contains(task) {
@@ -418,14 +418,14 @@ impl Git {
         Lost { tree: self.tree_oid(&to), base: Some(oid(base)), change, part: Part::NotAsked }
     }
 
-    /// Whether a commit changes the line that is a task's.
+    /// Whether a commit changes the line of a task.
     fn is_work_of(&self, hash: &str, task: usize) -> bool {
         let no = Oid::new(hash).ok().as_ref().and_then(commit_no);
         no.is_some_and(|no| self.lines_of(no).contains(&super::content::own(task)))
     }
 }
 
-/// What changed, wherever it was changed.
+/// A fingerprint of a change, independent of its base.
 fn fingerprint(from: &Tree, to: &Tree) -> Digest {
     let lines = changed(from, to)
         .into_iter()
