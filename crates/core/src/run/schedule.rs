@@ -1,7 +1,6 @@
-//! What to do next, computed from the state alone. There is no resume: an engine that starts computes
+//! What to do next, computed from the state alone. Resuming needs no code of its own: an engine that starts computes
 //! the same actions as one that never stopped, and each action can be repeated or found done.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::command::Command;
@@ -9,7 +8,7 @@ use super::event::{Selection, StopMode};
 use super::line::{Proposal, Proving};
 use super::overload;
 use super::provider::{all_are_out, is_let_in, limits, probes};
-use super::state::{Run, State};
+use super::state::{ReadyKey, Run, State};
 use super::tally::Horizon;
 use super::task::{Holder, Status, Task};
 use super::usage::over_budget;
@@ -46,7 +45,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The command that it is, where it is nothing but a decision.
+    /// The command of an action that is only a decision.
     pub fn decision(&self) -> Option<Command> {
         match self {
             Action::Start { task } => Some(Command::Start { task: task.clone(), holder: Holder::Engine }),
@@ -73,7 +72,7 @@ impl Action {
         }
     }
 
-    /// The attempt it belongs to; a start belongs to none yet.
+    /// The attempt it belongs to; a start has no attempt yet.
     pub fn fence(&self) -> Option<u64> {
         match self {
             Action::Start { .. } | Action::BeginProof { .. } | Action::Context | Action::Ask { .. } => None,
@@ -132,10 +131,10 @@ pub fn barrier(run: &Run, horizon: &Horizon, task: &Task) -> Option<String> {
         let name = run.group(group).map_or("an earlier group", |group| group.id.as_str());
         return Some(format!("the group {name} is not complete"));
     }
-    // A box that somebody ticked out of turn says nothing about those before it.
+    // A box that a person ticked out of order says nothing about the boxes before it.
     let before = match run.settings.exhausted {
         Exhausted::Stop => horizon.unmet_cell,
-        // What was given up holds back nothing but what depends on it.
+        // An abandoned task holds back only what depends on it.
         Exhausted::Continue | Exhausted::Pass | Exhausted::Skip => horizon.unsettled_cell,
     };
     if run.settings.is_sequence() && before.is_some_and(|cell| cell < (task.group, task.level)) {
@@ -239,8 +238,8 @@ fn is_last(state: &State, run: &Run, now: Timestamp) -> bool {
     !under_way && !soon() && startable(state, run, now).all(Task::comes_last)
 }
 
-/// Whether all is done but for the project's description. Who works on a part of the plan, or makes no commits,
-/// leaves it alone.
+/// Whether only the project's description is left to update. A session that works on a part of the plan, or makes no
+/// commits, leaves it alone.
 pub fn owes_context(state: &State, run: &Run) -> bool {
     run.context.is_none()
         && run.settings.policy().keeps_description
@@ -265,7 +264,7 @@ fn step(task: &Task) -> Option<Action> {
     }
 }
 
-/// Whether this is what its task is at now. An action under way that no longer is should be stopped.
+/// Whether this is the current step of its task. An action in progress that is not should be stopped.
 pub fn is_current(state: &State, action: &Action) -> bool {
     if let Action::Ask { provider, nth } = action {
         let is_open = |run: &Run| run.overloads.get(provider).is_some_and(|overload| overload.asked == *nth);
@@ -291,7 +290,7 @@ pub fn is_current(state: &State, action: &Action) -> bool {
     })
 }
 
-/// What is not begun once a stop was asked for; what runs goes on.
+/// Actions that do not begin after a stop was requested. Actions in progress continue.
 fn begins(action: &Action) -> bool {
     matches!(action, Action::Prepare { .. } | Action::Work { .. })
 }
@@ -319,15 +318,13 @@ pub fn startable<'s>(state: &'s State, run: &'s Run, now: Timestamp) -> impl Ite
     let mut paused: Vec<_> = state.later.iter().filter(|(time, _)| due(*time)).map(|(_, key)| key).collect();
     paused.sort();
     let paused: Vec<&Task> =
-        paused.into_iter().filter_map(|key| known(&key.4)).filter(|task| free(task)).collect();
+        paused.into_iter().filter_map(|key| known(&key.task)).filter(|task| free(task)).collect();
     let ready: Box<dyn Iterator<Item = &Task>> = match &run.session.selection {
         Selection::Task(id) => Box::new(known(id).filter(|task| state.is_ready(task)).into_iter()),
         _ => {
             let from = if flow { 0 } else { first };
-            let in_order = state
-                .ready
-                .range((from, 0, 0, Reverse(u32::MAX), least())..)
-                .filter_map(move |key| known(&key.4));
+            let keys = state.ready.range(ReadyKey::least_of(from)..);
+            let in_order = keys.filter_map(move |key| known(&key.task));
             // In a sequence the first that is free may come after others that are not.
             let passes = move |task: &&Task| !run.settings.is_sequence() || free(task);
             let in_order = in_order.filter(passes);
@@ -337,23 +334,19 @@ pub fn startable<'s>(state: &'s State, run: &'s Run, now: Timestamp) -> impl Ite
     paused.into_iter().chain(ready).filter(move |task| selected(task))
 }
 
-/// The least id there is.
-fn least() -> TaskId {
-    TaskId::new("0").expect("a digit is a valid id")
-}
-
 /// When to look again although nothing happened: the end of a pause or of a limit.
 pub fn wake_at(state: &State, now: Timestamp) -> Option<Timestamp> {
     let run = state.run().filter(|run| over_budget(run).is_none())?;
     let run = Some(run).filter(|run| run.stop.is_none())?;
-    // Nobody waits for a provider where nothing is left to be started.
+    // If nothing is left to start, there is no provider to wait for.
     let waits = state.counts().sum(|status| matches!(status, Status::Pending | Status::Failed)) > 0;
     let out = limits(run, now).map(|(_, until)| until).chain(probes(run, now)).filter(|_| waits);
     let asks = overload::asks(run, now).filter(|_| needs_providers(state, run));
     out.chain(asks).chain(paused_until(state, now)).min()
 }
 
-/// When the next pause of a task ends. What is due already waits for a slot or a barrier: an event will tell.
+/// When the next pause of a task ends. A task that is already due waits for a slot or a barrier: an event will wake the
+/// engine.
 pub fn paused_until(state: &State, now: Timestamp) -> Option<Timestamp> {
     state.later.iter().map(|(time, _)| *time).find(|&time| now < time)
 }

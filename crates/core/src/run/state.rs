@@ -1,7 +1,7 @@
 //! What is true: the fold of the journal.
 //!
-//! A state is either complete, or holds the part that one command touches. In a part, a task that was
-//! not loaded is [`Missing`], never absent: no decision is taken on what was not looked at.
+//! A state is either complete, or holds the part that one command touches. In a part, a task that was not loaded is
+//! [`Missing`], never absent: no decision rests on data that was not loaded.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ pub enum Missing {
     Links(TaskId),
 }
 
-/// Who closed a run, and why; nothing where nobody said why.
+/// Who closed a run, and why. The reason is empty if none was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Closed {
     pub by: String,
@@ -48,13 +48,13 @@ pub struct Run {
     pub base: Option<Oid>,
     pub worktree_dir: Option<String>,
     pub created: Timestamp,
-    /// The engine that began last, until it says it stopped. It may have died since: its lock tells.
+    /// The engine that started last, until it reports its stop. It may have died since: only its lock shows that.
     pub engine: Option<String>,
     pub session: Session,
     /// A stop asked for since the engine began.
     pub stop: Option<StopMode>,
     pub stopped: Option<StopReason>,
-    /// Somebody closed it, and nobody has worked on it since.
+    /// A person closed it, and it has not been worked on since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<Closed>,
     /// Tasks that have landed.
@@ -62,7 +62,7 @@ pub struct Run {
     /// Tasks that judge the whole, in the order of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<TaskId>,
-    /// An engine has ended it as complete, on a tree that every gate has seen, and nothing has come since.
+    /// An engine has ended the run as complete, on a tree that every gate has seen, and nothing was added since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
     /// Tasks holding a parallel slot of the engine.
@@ -74,7 +74,7 @@ pub struct Run {
     /// Providers that let no agent work at the moment.
     #[serde(default, skip_serializing_if = "Outages::is_empty")]
     pub outages: Outages,
-    /// Those whose servers fail.
+    /// Providers whose servers fail.
     #[serde(default, skip_serializing_if = "Overloads::is_empty")]
     pub overloads: Overloads,
     /// How long all agents have worked.
@@ -82,7 +82,7 @@ pub struct Run {
     pub worked: Span,
     /// The task whose landing is being carried out.
     pub merging: Option<TaskId>,
-    /// Who is proven together, to land.
+    /// The landing line: tasks that are proven together.
     #[serde(default, skip_serializing_if = "Line::is_new")]
     pub line: Line,
     /// Checks that were red and then passed on the same tree.
@@ -91,13 +91,13 @@ pub struct Run {
     /// How the last context update ended, until more is completed.
     #[serde(default)]
     pub context: Option<ContextUpdate>,
-    /// What its agents have used, as far as their clients tell.
+    /// What its agents have used, as far as their clients report it.
     #[serde(default, skip_serializing_if = "Bills::is_empty")]
     pub used: Bills,
-    /// What somebody should look at in the work of tasks that was let pass, by task.
+    /// What a person should look at in work that passed, by task.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub noticed: BTreeMap<TaskId, String>,
-    /// When settings were last adopted while this engine was at work, and which.
+    /// When settings were last adopted while this engine was running, and which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<(Timestamp, Vec<String>)>,
 }
@@ -135,16 +135,32 @@ impl Run {
     }
 }
 
-/// Who a task waits for, and who waits for it.
+/// The tasks that a task waits for, and those that wait for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
     pub needs: Arc<[TaskId]>,
     pub dependents: Vec<TaskId>,
 }
 
-/// Order of the ready queue: by barrier, then priority, then what most hangs on, then id. What the schedule
-/// ignores is zero.
-pub(super) type ReadyKey = (u32, u32, u32, Reverse<u32>, TaskId);
+/// The place of a task in the ready queue. The order of the fields is the order of the queue.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ReadyKey {
+    /// The group and the level are zero where the schedule ignores them.
+    group: u32,
+    level: u32,
+    priority: u32,
+    /// The task with the longest chain of dependents comes first.
+    tail: Reverse<u32>,
+    pub(super) task: TaskId,
+}
+
+impl ReadyKey {
+    /// No key of this group or a later one is less.
+    pub(super) fn least_of(group: u32) -> ReadyKey {
+        let task = TaskId::new("0").expect("a digit is a valid id");
+        ReadyKey { group, level: 0, priority: 0, tail: Reverse(u32::MAX), task }
+    }
+}
 
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -291,7 +307,7 @@ impl State {
             && self.compared_links() == other.compared_links()
     }
 
-    /// Links without the order in which dependents came, and without names nobody refers to any more.
+    /// Links without the order of dependents, and without names that no task refers to any more.
     fn compared_links(&self) -> BTreeMap<&TaskId, (&[TaskId], BTreeSet<&TaskId>)> {
         self.links
             .iter()
@@ -397,10 +413,11 @@ impl State {
             Schedule::Batch => (task.group, task.level),
             Schedule::Flow => (0, 0),
         };
-        (group, level, task.priority, Reverse(task.tail), task.id.clone())
+        let tail = Reverse(task.tail);
+        ReadyKey { group, level, priority: task.priority, tail, task: task.id.clone() }
     }
 
-    /// Put a task into every set it belongs to. The one place that says what belongs where.
+    /// Put a task into every set it belongs to. Only this function decides what belongs where.
     pub(super) fn index(&mut self, task: &Task) {
         self.place(task, Change::Enter);
     }
