@@ -7,20 +7,20 @@ use crate::plan::TaskId;
 use crate::run::Verdict;
 use crate::signal::{Kind, kinds};
 
-/// What is reviewed where nobody says so.
+/// What is reviewed if the check does not say.
 pub const WHOLE: &str = "the work as a whole";
 
-/// The most findings of one review that are told on: more is a rewrite.
+/// The most findings of one review that are passed on: more would mean a rewrite.
 const MOST: usize = 100;
 
-/// How findings are told. Who prints these lines has told none.
+/// How findings are written. A reviewer that prints these lines has only quoted its prompt.
 const EXAMPLES: [&str; 3] = [
     "CRITICAL: what is broken or lost, and where",
     "MAJOR: what has to be fixed before this is used, and where",
     "MINOR: what could be better",
 ];
 
-/// How a reviewer is told to end.
+/// The instruction how a reviewer has to end.
 pub fn ending() -> String {
     let [critical, major, minor] = EXAMPLES;
     format!(
@@ -47,8 +47,8 @@ pub struct Finding {
     pub text: String,
 }
 
-/// What a reviewer who was asked this found: its last list of findings, outside of code fences. `None` if it did not say.
-/// A finding in a quote is one all the same; approval is believed only in the reviewer's own words.
+/// What a reviewer found that was asked `ask`: its last list of findings, outside of code fences. `None` if it did not
+/// say. A finding in a quote is one all the same; approval is believed only in the reviewer's own words.
 pub fn findings(output: &str, ask: &str) -> Option<Vec<Finding>> {
     let (mut found, mut fence): (Option<Vec<Finding>>, Option<Fence>) = (None, None);
     let (mut failed, mut items) = (false, Vec::new());
@@ -94,7 +94,7 @@ pub fn findings(output: &str, ask: &str) -> Option<Vec<Finding>> {
     found
 }
 
-/// A line that says all.
+/// A line that is a verdict by itself.
 enum Word {
     Fine,
     Gaps,
@@ -115,7 +115,7 @@ fn word(words: &str, ask: &str) -> Option<Word> {
     }
 }
 
-/// An item of a list: a gap that nobody has weighed, if there are any.
+/// An item of a list: if the review found gaps, this is one, without a weight.
 fn item(line: &str) -> Option<&str> {
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = match line.strip_prefix(['-', '*', '+']) {
@@ -154,7 +154,7 @@ pub fn verdict(output: &str, ask: &str) -> Verdict {
 }
 
 /// The findings, worst first, as the agent that fixes them reads them.
-pub fn told(output: &str, ask: &str) -> Option<String> {
+pub fn findings_text(output: &str, ask: &str) -> Option<String> {
     let line = |finding: &Finding| {
         let weight = match finding.weight {
             Weight::Critical => "CRITICAL",
@@ -176,8 +176,8 @@ mod tests {
         super::verdict(output, ASK)
     }
 
-    fn told(output: &str) -> Option<String> {
-        super::told(output, ASK)
+    fn text(output: &str) -> Option<String> {
+        findings_text(output, ASK)
     }
 
     fn said(output: &str) -> Option<Vec<(Weight, String)>> {
@@ -196,7 +196,7 @@ mod tests {
         ];
         assert_eq!(said(output), Some(expected.to_vec()));
         assert_eq!(verdict(output), Verdict::Rejected { reason: "1 critical, 1 major".to_owned() });
-        insta::assert_snapshot!(told(output).expect("found"), @r"
+        insta::assert_snapshot!(text(output).expect("found"), @r"
         CRITICAL: data is lost
         MAJOR: no test for x
         MINOR: a name
@@ -223,7 +223,7 @@ mod tests {
         let waits = "- MINOR: a name\n<signal>GAPS_FOUND</signal>\n";
         assert_eq!(verdict(waits), Verdict::Pass, "what is minor may wait");
         let plain = "Checked:\n- [x] it builds\n\n<signal>REVIEW_FAIL</signal>\n1. no test for x\n- the docs are old\n";
-        insta::assert_snapshot!(told(plain).expect("found"), @r"
+        insta::assert_snapshot!(text(plain).expect("found"), @r"
         MAJOR: no test for x
         MAJOR: the docs are old
         ");

@@ -1,7 +1,7 @@
 //! What agents say that decides something: a reviewer's findings, and questions that are answered without a person.
 
 use piton_core::answer::answer;
-use piton_core::review::{findings, told, verdict};
+use piton_core::review::{findings, findings_text, verdict};
 use piton_core::run::Verdict;
 
 use crate::same;
@@ -46,7 +46,7 @@ pub(crate) fn review(bytes: &[u8]) {
         assert!(found.len() <= 100 && found.is_sorted_by_key(|finding| finding.weight));
         assert!(found.iter().all(|finding| !finding.text.is_empty() && !finding.text.contains('\n')));
     }
-    assert_eq!(told(&text, ASK).map(|told| told.lines().count()), found.as_ref().map(Vec::len));
+    assert_eq!(findings_text(&text, ASK).map(|text| text.lines().count()), found.as_ref().map(Vec::len));
 
     if same(|| verdict(&text, ASK)) == Verdict::Pass {
         assert!(text.lines().any(passes), "no line says that it is fine");

@@ -63,8 +63,10 @@ pub const TIMED_OUT: &str = "the agent had not finished after ";
 pub const SILENT: &str = "the agent said nothing for ";
 /// Before the time that a check may take.
 pub const SLOW_CHECK: &str = "it had not ended after ";
-/// What is said of a check that judged without a test.
+/// The reason for a check that ran without any test.
 pub const NO_TEST: &str = "it ran no test";
+/// Between the program of a check and why it could not be started.
+pub const CANNOT_RUN: &str = "cannot be run: ";
 /// Before the files that do not merge.
 pub const CONFLICT: &str = "merge conflict in ";
 /// Before the check that fails on the merged tree alone.
@@ -115,7 +117,7 @@ impl<'r> CheckEnding<'r> {
             CheckEnding::Slow { limit: first_part(rest) }
         } else if reason.contains(NO_TEST) {
             CheckEnding::NoTest
-        } else if reason.contains("cannot be run: ") {
+        } else if reason.contains(CANNOT_RUN) {
             CheckEnding::NoProgram
         } else {
             CheckEnding::Red

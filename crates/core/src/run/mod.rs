@@ -34,7 +34,8 @@ pub mod verdict;
 pub use closing::{Asks, Closing};
 pub use command::{Claim, Command, NewRun, Refusal, Stop};
 pub use ending::{
-    CONFLICT, CheckEnding, Ending, NO_TEST, SELF_ANSWERED, SILENT, SLOW_CHECK, TIMED_OUT, TOGETHER,
+    CANNOT_RUN, CONFLICT, CheckEnding, Ending, NO_TEST, SELF_ANSWERED, SILENT, SLOW_CHECK, TIMED_OUT,
+    TOGETHER,
 };
 pub use event::{
     AgentEnd, CheckResult, CheckRun, Class, ContextUpdate, Event, Next, Note, Recorded, Selection, Session,

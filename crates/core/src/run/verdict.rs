@@ -1,4 +1,4 @@
-//! What a check's end says, and what of it the next attempt should be told.
+//! What the end of a check says about the work, and what the next attempt reads about it.
 
 use super::ending::NO_TEST;
 use super::event::{CheckResult, Verdict};
@@ -12,7 +12,7 @@ const EXCERPT: usize = 6000;
 const GAP: &str = "[…]";
 
 impl Verdict {
-    /// Nothing has to be mended for this.
+    /// Nothing has to be fixed for this.
     pub fn lets_pass(&self) -> bool {
         matches!(self, Verdict::Pass | Verdict::Noticed { .. })
     }
@@ -30,8 +30,8 @@ pub fn of_exit(exit: i32, output: &str) -> Verdict {
 /// The exit status of a pipe in which a command was ended by SIGPIPE.
 const BROKEN_PIPE: i32 = 128 + 13;
 
-/// Judge the end of a line all of whose pipes have to succeed, where it says nothing about the work: a command was ended
-/// since the next one had stopped reading.
+/// The verdict on a line with `pipefail` whose exit says nothing about the work: a command was ended because the next
+/// one had stopped reading.
 pub fn of_pipe(exit: i32) -> Option<Verdict> {
     let reason = || {
         let why = "a command in its pipe was ended because the next one had stopped reading (SIGPIPE)";
@@ -40,7 +40,7 @@ pub fn of_pipe(exit: i32) -> Option<Verdict> {
     (exit == BROKEN_PIPE).then(|| Verdict::Broken { reason: reason() })
 }
 
-/// How many tests the checks ran in all, as their runners say. It beats whatever an agent tells.
+/// How many tests the checks ran in all, as their runners say. It counts more than what an agent reports.
 pub fn tests(results: &[CheckResult]) -> Option<Tests> {
     results.iter().filter_map(|result| result.tests).reduce(|mut sum, tests| {
         sum += tests;
@@ -61,14 +61,14 @@ pub fn reason(results: &[CheckResult]) -> Option<String> {
         0 => String::new(),
         n => format!(", and {n} more"),
     };
-    Some(format!("check `{}` {}{more}", first.name, told(&first.verdict)))
+    Some(format!("check `{}` {}{more}", first.name, outcome(&first.verdict)))
 }
 
 /// What an agent needs to fix it: each failing check, how it ended, and what of its output says most.
 pub fn feedback(results: &[CheckResult]) -> String {
     let mut text = String::new();
     for result in results.iter().filter(|r| !r.verdict.lets_pass()) {
-        text += &format!("Check `{}` {}.\n", result.name, told(&result.verdict));
+        text += &format!("Check `{}` {}.\n", result.name, outcome(&result.verdict));
         if result.command != result.name {
             text += &format!("    {}\n", result.command);
         }
@@ -85,7 +85,8 @@ pub fn feedback(results: &[CheckResult]) -> String {
     text
 }
 
-fn told(verdict: &Verdict) -> String {
+/// The rest of a sentence that begins with the check.
+fn outcome(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Pass => "passed".to_owned(),
         Verdict::Fail { exit } => format!("failed with exit status {exit}"),

@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Agent, Argv, Check, Digest, Oid, RunId, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
 use piton_core::run::{
-    AgentEnd, ByModel, CheckResult, Command, Entry, Note, Pass, Run, SLOW_CHECK, Verdict, verdict,
+    AgentEnd, ByModel, CANNOT_RUN, CheckResult, Command, Entry, Note, Pass, Run, SLOW_CHECK, Verdict, verdict,
 };
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
@@ -310,7 +310,7 @@ impl Bench<'_> {
             Ended::NotStarted { reason } => {
                 // A program named by a path is part of the tree, so an agent can still write it.
                 let program = check.run.words().first().cloned().unwrap_or_default();
-                let reason = format!("`{program}` cannot be run: {reason}");
+                let reason = format!("`{program}` {CANNOT_RUN}{reason}");
                 if program.contains('/') {
                     Verdict::Broken { reason }
                 } else {
@@ -323,7 +323,7 @@ impl Bench<'_> {
         let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
         let tail = match &verdict {
             Verdict::Pass => String::new(),
-            Verdict::Rejected { .. } => review::told(&output, asked).unwrap_or_default(),
+            Verdict::Rejected { .. } => review::findings_text(&output, asked).unwrap_or_default(),
             _ if is_whole || is_review => verdict::useful(&output, TAIL),
             // The first error may stand before what was read.
             _ => {
