@@ -271,7 +271,8 @@ fn a_broken_template_is_found_when_it_is_read() {
 fn each_end_has_an_order_and_a_conflict_is_never_lost() {
     let order = |reason: &str| {
         let failure = Failure { reason: reason.to_owned(), ..Failure::default() };
-        failure.order(&task("T1", &[]).id, true).lines().next().unwrap_or_default().to_owned()
+        let has_worked = true;
+        failure.order(&task("T1", &[]).id, has_worked).lines().next().unwrap_or_default().to_owned()
     };
     let reasons = [
         "check `x` failed with exit status 1",

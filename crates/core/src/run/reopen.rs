@@ -24,7 +24,7 @@ pub enum Reopening {
     Stale { reason: String },
 }
 
-/// Which of those who judge a task have changed.
+/// Which of the checks that judge a task have changed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Judges {
     /// Its own checks, such as their limits.
@@ -32,27 +32,25 @@ pub(super) struct Judges {
     pub(super) landing: bool,
 }
 
-/// What follows where the plan has this spec for a task now, with the chains before and behind it. `judges`: which checks
-/// that decide about it are others now, beyond what its digests tell.
+/// The events that follow if the plan now has this spec for a task, with the lengths of the chains before and behind
+/// it. `judges`: which of the checks that decide about it have changed, besides those whose digests differ.
 ///
-/// A completed task whose content is another is open again. Those that depend on it stay as they are: they were proven on
-/// what landed, and it is still there. Where only checks are new, they judge what the target holds. The same for a task that
-/// its checks stopped: others judge the work that it left.
+/// A completed task with new content is opened again. Its dependents stay as they are: they were proven on what landed,
+/// which is still there. If only checks are new, they judge what the target holds. The same for a task that its checks
+/// stopped: the new checks judge the work that it left.
 pub(super) fn changed(
     task: &Task,
     spec: Box<TaskSpec>,
     (level, tail): (u32, u32),
     judges: Judges,
 ) -> Result<Vec<Event>, Stop> {
-    let reopened = |reason, checks_first| Event::Reopened {
-        task: task.id.clone(),
-        reason,
-        was: task.proof.clone(),
-        checks_first,
+    let reopened = |reason| {
+        let checks_first = reason == Reopening::Checks;
+        Event::Reopened { task: task.id.clone(), reason, was: task.proof.clone(), checks_first }
     };
     let is_another = spec.is_another_than(task.content);
     let is_completed = task.decided == Status::Completed;
-    // Work that was done for another task must not be judged as this one's.
+    // Work that was done for other content must not be judged by the new content.
     let has_work = task.is_engines() || task.progress.recheck;
     if is_another && task.decided == Status::Merging {
         return Err(Refusal::hinted(
@@ -66,18 +64,19 @@ pub(super) fn changed(
     let is_rejudged = task.failed_by_checks().is_some_and(|red| own || judges.landing && red == Red::Landing);
     let change = Event::TaskChanged { spec, level, tail };
     Ok(if is_another && (is_completed || has_work) {
-        vec![reopened(Reopening::Content { spec: task.spec_seq }, false), change]
+        vec![reopened(Reopening::Content { spec: task.spec_seq }), change]
     } else if is_unproven {
-        vec![change, reopened(Reopening::Checks, true)]
+        vec![change, reopened(Reopening::Checks)]
     } else if !is_another && is_rejudged {
-        vec![change, reopened(Reopening::Rejudged, false)]
+        vec![change, reopened(Reopening::Rejudged)]
     } else {
         vec![change]
     })
 }
 
 impl State {
-    /// Another task begins with attempts of its own. The same task keeps what it has spent, and may be tried once more.
+    /// A task with new content starts with a fresh budget of attempts. The same task keeps what it has spent, and may
+    /// be tried once more.
     pub(super) fn reopen(
         &mut self,
         id: &TaskId,
@@ -116,7 +115,7 @@ impl State {
                 Reopening::Checks => {
                     task.budget = task.budget.max(task.spent + 1 + u32::from(checks_first));
                 }
-                // Rounds of fixes count over the whole run: whoever has used them up gets no more.
+                // Rounds of fixes count over the whole run: a task that has used them up gets no more.
                 Reopening::Stale { .. } | Reopening::Rejudged => {}
             }
         })

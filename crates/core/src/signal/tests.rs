@@ -239,12 +239,13 @@ fn of_a_check_the_exit_status_decides_and_not_its_words() {
 #[test]
 fn of_output_that_was_cut_the_first_fence_may_be_an_end() {
     let text = "let x;\n```\nAll done.\n<signal>T1_DONE</signal>\n";
-    let said = |text, cut| {
-        heard(Output { text, cut, reach: Reach::Message, ..Output::default() }, &unit(), Timestamp(0)).signal
-    };
-    assert_eq!(said(text, true), Some(Signal::Done));
-    assert_eq!(said(text, false), None);
-    assert_eq!(said("x\n```sh\n<signal>T1_DONE</signal>\n", true), None, "this one begins here");
+    let signal = |output| heard(output, &unit(), Timestamp(0)).signal;
+    let whole = |text| Output { text, reach: Reach::Message, ..Output::default() };
+    let cut_off = |text| Output { cut: true, ..whole(text) };
+    assert_eq!(signal(cut_off(text)), Some(Signal::Done));
+    assert_eq!(signal(whole(text)), None);
+    let fenced = "x\n```sh\n<signal>T1_DONE</signal>\n";
+    assert_eq!(signal(cut_off(fenced)), None, "this one begins here");
 }
 
 #[test]
@@ -313,7 +314,7 @@ proptest! {
     }
 }
 
-/// Outputs that end with a signal which somebody else said, with `SIGNAL` where it stands.
+/// Outputs that end with a signal which the agent only quotes. `SIGNAL` marks its place.
 pub(crate) const QUOTATIONS: &[&str] = &[
     "The docs say:\n\n> SIGNAL\n",
     "> > SIGNAL",
@@ -378,7 +379,7 @@ fn a_quotation_at_the_very_end_is_believed_in_no_plan() {
         for quoted in QUOTED {
             let text = quotation.replace("SIGNAL", &format!("<signal>{quoted}</signal>"));
             for (reach, cut) in [(Reach::LastLine, false), (Reach::LastLine, true), (Reach::Message, false)] {
-                // Of what was cut off nobody knows whether a fence begins or ends here: then a claim is let through.
+                // If the output was cut off, a fence may begin or end here. Then a claim is let through.
                 if cut && *quoted == "T1_DONE" {
                     continue;
                 }

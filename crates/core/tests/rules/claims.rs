@@ -65,8 +65,8 @@ fn a_check_proves_a_task_only_if_no_other_has_it() {
 #[test]
 fn a_claim_waits_for_work_that_is_not_committed() {
     let mut bench = shared();
-    let uncommitted = |owed| Evidence { uncommitted: vec!["x.rs".to_owned()], owed, ..commits(&[5]) };
-    bench.accept(&done("b", "ann", uncommitted(true)));
+    let uncommitted = || Evidence { uncommitted: vec!["x.rs".to_owned()], ..commits(&[5]) };
+    bench.accept(&done("b", "ann", Evidence { owed: true, ..uncommitted() }));
     let task = bench.task("b");
     assert_eq!(
         (task.decided, &task.progress.uncommitted[..]),
@@ -76,9 +76,9 @@ fn a_claim_waits_for_work_that_is_not_committed() {
     let start = Command::Start { task: id("c"), holder: Holder::Engine };
     assert!(bench.refuse(&start).reason.contains("b (in_progress)"));
     // What the claim does not name holds nothing up if something was committed.
-    bench.accept(&done("b", "ann", uncommitted(false)));
+    bench.accept(&done("b", "ann", uncommitted()));
     assert_eq!(bench.task("b").decided, Status::Completed);
-    let events = shared().decide(&done("a", "ann", Evidence { commits: Vec::new(), ..uncommitted(false) }));
+    let events = shared().decide(&done("a", "ann", Evidence { commits: Vec::new(), ..uncommitted() }));
     assert!(matches!(events.expect("it waits").last(), Some(Event::ClaimWaits { .. })));
 }
 

@@ -15,7 +15,8 @@ fn attach() -> Command {
 }
 
 fn status(bench: &Bench) -> RunStatus {
-    RunStatus::of(bench.state.run().expect("there is one"), &bench.state.counts(), false)
+    let engine_lives = false;
+    RunStatus::of(bench.state.run().expect("there is one"), &bench.state.counts(), engine_lives)
 }
 
 #[test]

@@ -40,7 +40,8 @@ fn said(bench: &Bench, name: &str) -> String {
 }
 
 fn status(bench: &Bench) -> RunStatus {
-    RunStatus::of(bench.state.run().expect("there is one"), &bench.state.counts(), false)
+    let engine_lives = false;
+    RunStatus::of(bench.state.run().expect("there is one"), &bench.state.counts(), engine_lives)
 }
 
 #[test]

@@ -196,39 +196,40 @@ fn a_gate_that_became_another_one_is_opened_once() {
 /// An older journal has whole prompts for tasks of other systems, including what their plan says for all tasks.
 #[test]
 fn an_older_journal_of_another_system_opens_nothing_for_words_that_all_tasks_share() {
-    let of = |own: &str, title: &str, shared: &str, source: bool| {
+    let newer = |own: &str, title: &str, shared: &str| {
         let words = Words { title, prompt: own, ..Words::default() };
         TaskSpec {
             title: title.to_owned(),
             prompt: format!("This is one task of {shared}.\n\n{own}"),
-            source: source.then(|| Content::of_words(&words)),
+            source: Some(Content::of_words(&words)),
             ..spec("a", &[])
         }
     };
+    let older = |own: &str, title: &str, shared: &str| TaskSpec { source: None, ..newer(own, title, shared) };
     let foreign = |task: TaskSpec| {
         let mut plan = plan(vec![task]);
         plan.settings.form = piton_core::system::Form::Rwkit(Box::default());
         plan
     };
-    let mut bench = Bench::new(foreign(of("Do it.", "Cart", "Shop", false)));
+    let mut bench = Bench::new(foreign(older("Do it.", "Cart", "Shop")));
     attach(&mut bench);
     bench.land("a", 7);
     let reason = StopReason::Environment { detail: "it died".to_owned() };
     bench.accept(&Command::Detach { engine: "e1".to_owned(), reason, tip: Vec::new() });
     let replan = |task| Command::Replan(Box::new(foreign(task)));
-    bench.accept(&replan(of("Do it.", "Cart", "Bank", true)));
+    bench.accept(&replan(newer("Do it.", "Cart", "Bank")));
     assert_eq!(bench.task("a").decided, Status::Completed);
     // From now on its own words are known.
-    bench.accept(&replan(of("Do it.", "Cart", "Mill", true)));
+    bench.accept(&replan(newer("Do it.", "Cart", "Mill")));
     assert_eq!(bench.task("a").decided, Status::Completed);
-    bench.accept(&replan(of("Do that.", "Cart", "Mill", true)));
+    bench.accept(&replan(newer("Do that.", "Cart", "Mill")));
     assert_eq!(bench.task("a").decided, Status::Pending);
     // The title is the author's in any case.
-    let mut bench = Bench::new(foreign(of("Do it.", "Cart", "Shop", false)));
+    let mut bench = Bench::new(foreign(older("Do it.", "Cart", "Shop")));
     attach(&mut bench);
     bench.land("a", 7);
     let reason = StopReason::Environment { detail: "it died".to_owned() };
     bench.accept(&Command::Detach { engine: "e1".to_owned(), reason, tip: Vec::new() });
-    bench.accept(&replan(of("Do it.", "Basket", "Shop", true)));
+    bench.accept(&replan(newer("Do it.", "Basket", "Shop")));
     assert_eq!(bench.task("a").decided, Status::Pending);
 }

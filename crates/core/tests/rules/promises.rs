@@ -148,23 +148,24 @@ fn work_that_a_confirming_pass_does_is_worth_an_attempt() {
 #[test]
 fn what_is_reported_as_done_waits_for_somebody_new_where_it_is_to_be_confirmed() {
     let mut bench = Bench::running(vec![TaskSpec { confirm: true, ..spec("a", &[]) }]);
-    let done = |by: &str, tree, confirms| {
-        let (tree, results) = (Some(oid(tree)), vec![evidence("a", Verdict::Pass)]);
-        let claim = if confirms {
-            Claim::Done { tree, results, evidence: piton_core::run::Evidence::file("work") }
-        } else {
-            Claim::ToConfirm { tree, results, evidence: piton_core::run::Evidence::file("work") }
-        };
+    let report = |by: &str, claim| {
         let (task, by, report) = (id("a"), by.to_owned(), Box::default());
         Command::Report { task, by, fence: None, claim, report }
     };
-    bench.accept(&done("ann", 7, false));
+    let results = || vec![evidence("a", Verdict::Pass)];
+    let work = || piton_core::run::Evidence::file("work");
+    let done = |by, tree| {
+        report(by, Claim::ToConfirm { tree: Some(oid(tree)), results: results(), evidence: work() })
+    };
+    let confirmed =
+        |by, tree| report(by, Claim::Done { tree: Some(oid(tree)), results: results(), evidence: work() });
+    bench.accept(&done("ann", 7));
     assert_eq!(bench.task("a").status(), Status::Confirming);
-    assert!(bench.refuse(&done("ann", 7, false)).reason.contains("someone else has to confirm"));
+    assert!(bench.refuse(&done("ann", 7)).reason.contains("someone else has to confirm"));
     // The agent that was to confirm it changed something, so another one has to confirm it.
-    bench.accept(&done("bob", 8, true));
+    bench.accept(&confirmed("bob", 8));
     assert_eq!(bench.task("a").status(), Status::Confirming);
-    bench.accept(&done("cleo", 8, true));
+    bench.accept(&confirmed("cleo", 8));
     assert_eq!(bench.task("a").status(), Status::Completed);
 }
 

@@ -227,10 +227,9 @@ fn a_reviewer_that_looked_first_and_was_taken_away_has_told_nothing() {
 
 #[test]
 fn who_only_looks_whether_a_task_is_done_already_is_held_up_by_no_limit_and_tells_nothing_about_it() {
-    let of_first =
-        |name: &str, check_first| TaskSpec { agent: "first".to_owned(), check_first, ..spec(name, &[]) };
-    let mut bench =
-        Bench::running(vec![of_first("f1", false), of_first("f2", false), of_first("looks", true)]);
+    let of_first = |name: &str| TaskSpec { agent: "first".to_owned(), ..spec(name, &[]) };
+    let looks = TaskSpec { check_first: true, ..of_first("looks") };
+    let mut bench = Bench::running(vec![of_first("f1"), of_first("f2"), looks]);
     limited(&mut bench, "f1");
     assert_eq!(starts(&bench), ["looks"]);
     bench.now = bench.now.plus(Span::minutes(10));

@@ -8,14 +8,21 @@ use serde_json::{Value, json};
 
 use crate::{PLAN, all_write, shop};
 
-/// The plan of the shop, moved to where no repository is. Its manifest names the project, or it does not.
-fn moved_out(named: bool) -> (Sandbox, Utf8PathBuf) {
+/// Whether the manifest of a plan says which project it is about.
+#[derive(Clone, Copy, PartialEq)]
+enum Manifest {
+    NamesProject,
+    NamesNone,
+}
+
+/// The plan of the shop, moved to where no repository is.
+fn moved_out(manifest_says: Manifest) -> (Sandbox, Utf8PathBuf) {
     let sandbox = shop();
     let plan = sandbox.root().join("docs/tasks/shop");
     fs::create_dir_all(sandbox.root().join("docs/tasks")).expect("a new folder");
     fs::rename(sandbox.project().join(PLAN), &plan).expect("our own folder");
     let mut manifest: Value = json!({ "prd": { "slug": "shop" }, "summary": { "total_tasks": 3 } });
-    if named {
+    if manifest_says == Manifest::NamesProject {
         manifest["prd"]["project_path"] = json!(sandbox.project());
     }
     sandbox.write(plan.join("manifest.json"), &manifest.to_string());
@@ -30,7 +37,7 @@ fn state(plan: &Utf8PathBuf) -> Value {
 
 #[test]
 fn every_command_finds_the_run_by_its_plan_from_anywhere() {
-    let (sandbox, plan) = moved_out(true);
+    let (sandbox, plan) = moved_out(Manifest::NamesProject);
     let _ = sandbox.run(&format!("next --plan {plan}")).exits(0).says("L1-001");
     assert!(!plan.join(".piton").exists() && sandbox.own().join("piton.db").exists());
     for folder in [sandbox.project().to_owned(), sandbox.root().to_owned(), plan.clone()] {
@@ -62,7 +69,7 @@ fn every_command_finds_the_run_by_its_plan_from_anywhere() {
 /// Nothing but the command line names the project the first time; from then on the state file does.
 #[test]
 fn a_project_that_was_named_by_hand_is_found_again_by_the_state_file() {
-    let (sandbox, plan) = moved_out(false);
+    let (sandbox, plan) = moved_out(Manifest::NamesNone);
     let project = sandbox.project().to_owned();
     let line = format!("run {plan} --project-path {project} --layer 1-foundation");
     let _ = sandbox.piton(line.split_whitespace()).within(sandbox.root()).run().exits(0);
@@ -77,7 +84,7 @@ fn a_project_that_was_named_by_hand_is_found_again_by_the_state_file() {
 /// What another system left says where its project is, too.
 #[test]
 fn a_state_file_that_another_system_left_names_the_project() {
-    let (sandbox, plan) = moved_out(false);
+    let (sandbox, plan) = moved_out(Manifest::NamesNone);
     let left = json!({ "schema_version": "2.0", "project_path": sandbox.project(), "status": "in_progress",
         "tasks": { "L1-001": { "status": "pending" } } });
     sandbox.write(plan.join("execute-state.json"), &left.to_string());
@@ -87,7 +94,7 @@ fn a_state_file_that_another_system_left_names_the_project() {
 
 #[test]
 fn an_agent_gets_its_copy_of_the_state_where_such_plans_usually_lie() {
-    let (sandbox, plan) = moved_out(true);
+    let (sandbox, plan) = moved_out(Manifest::NamesProject);
     let failed = "/\"L1-001\": {/,/\"status\"/s/\"status\": \"[a-z_]*\"/\"status\": \"failed\"/";
     let edit = format!("sed '{failed}' {PLAN}/execute-state.json > t && mv t {PLAN}/execute-state.json");
     let program = sandbox.program("give-up", &edit).join("give-up");

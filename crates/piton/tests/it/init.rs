@@ -119,19 +119,21 @@ fn who_has_taken_a_task_is_sent_on_once_to_report_it() {
 fn an_agent_of_pitons_may_stop_when_it_has_said_what_came_of_its_task() {
     let sandbox = sandbox();
     let piton = env!("CARGO_BIN_EXE_piton");
-    let asks = |active: bool, last: &str, flag: &str| {
+    let hook = |active: bool, last: &str, flag: &str| {
         let said = serde_json::json!({ "stop_hook_active": active, "last_assistant_message": last });
         format!("printf '%s' '{said}' | {piton} hook stop {flag} 2>> ../../../asked; echo $? >> T1.txt")
     };
+    let asks = |last, flag| hook(false, last, flag);
+    let asks_again = |last, flag| hook(true, last, flag);
     let lines = [
-        asks(false, "Shall I go on?", "--attempt"),
-        asks(true, "Shall I go on?", "--attempt"),
-        asks(false, "Done. <signal>T2_DONE</signal>", "--attempt"),
-        asks(false, "Done. <signal>T1_DONE</signal>", "--attempt"),
+        asks("Shall I go on?", "--attempt"),
+        asks_again("Shall I go on?", "--attempt"),
+        asks("Done. <signal>T2_DONE</signal>", "--attempt"),
+        asks("Done. <signal>T1_DONE</signal>", "--attempt"),
         // The hook of a client that keeps the ledger.
-        asks(false, "Shall I go on?", "--by claude"),
+        asks("Shall I go on?", "--by claude"),
         format!("{piton} report T1 done"),
-        asks(false, "Shall I go on?", "--attempt"),
+        asks("Shall I go on?", "--attempt"),
     ];
     let folder = sandbox.program("agent", &lines.join("\n"));
     sandbox.script(&format!("[T1]\nrun {folder}/agent\n"));

@@ -123,9 +123,10 @@ fn work_goes_on_where_it_lies() {
     let there = |name: &str, is_clean| {
         (id(name), Worktree::There { path: format!("w/{name}"), tip: Some(tip(50, 1)), is_clean })
     };
+    let clean = |name| there(name, true);
+    let dirty = |name| there(name, false);
     let mut evidence = evidence(&["a"], &[]);
-    evidence.worktrees =
-        [there("T1", true), there("T2", false), (id("T3"), Worktree::Taken)].into_iter().collect();
+    evidence.worktrees = [clean("T1"), dirty("T2"), (id("T3"), Worktree::Taken)].into_iter().collect();
     insta::assert_snapshot!(judged(&left(&states), evidence.clone()), @r"
     T1 pending after 0: its work is in its worktree: only its checks run again
     T2 pending after 0: its worktree exists, with commits: the same attempt continues

@@ -1,4 +1,5 @@
-//! The texts that Piton puts into the file: its header, what was noted elsewhere, and the entries that nobody wrote.
+//! The texts that Piton puts into the file: its header, what was noted elsewhere, and entries that no agent or person
+//! wrote.
 
 use super::parse::GENERATED;
 use super::section;
@@ -22,8 +23,8 @@ pub(super) fn header(state: &State, chronicle: &Chronicle, issue: &Issue) -> Str
     )
 }
 
-/// An entry as it is written. One that is an entry of this file stays as it is; any other text is quoted, so that nothing
-/// in it is taken for an entry.
+/// The written form of an entry. One that already is an entry of this file stays unchanged. Any other text is quoted,
+/// so that nothing in it is taken for an entry.
 pub(super) fn noted(entry: &Entry) -> String {
     let text = section::normal(&entry.text);
     let cut = section::cut(&text);
@@ -35,7 +36,14 @@ pub(super) fn noted(entry: &Entry) -> String {
     format!("## Note{about}\n\n*({by}, {})*\n\n{}", entry.at, quoted(entry.text.replace('\r', "").trim()))
 }
 
-/// An entry for a task that is over and of which nobody wrote one.
+/// What stands before the items of a list.
+#[derive(Clone, Copy)]
+enum Marks {
+    Bullets,
+    Numbers,
+}
+
+/// An entry for a task that is over and has none.
 pub(super) struct Fallback<'a> {
     task: &'a Task,
     story: &'a Story,
@@ -82,7 +90,7 @@ impl<'a> Fallback<'a> {
         let (created, modified) = files(story);
         let quoted =
             |files: &[String]| files.iter().map(|file| format!("`{}`", line(file))).collect::<Vec<_>>();
-        let mut part = |title: &str, items: &[String], numbered: bool| {
+        let mut part = |title: &str, marks: Marks, items: &[String]| {
             if !items.is_empty() {
                 text += &format!("\n### {title}\n");
             }
@@ -90,8 +98,10 @@ impl<'a> Fallback<'a> {
                 let item = clean_text(item.as_bytes());
                 text += &match item.trim() {
                     code if code.contains('\n') => fenced(code),
-                    item if numbered => format!("{number}. {item}\n"),
-                    item => format!("- {item}\n"),
+                    item => match marks {
+                        Marks::Numbers => format!("{number}. {item}\n"),
+                        Marks::Bullets => format!("- {item}\n"),
+                    },
                 };
             }
         };
@@ -104,19 +114,19 @@ impl<'a> Fallback<'a> {
             }
             all
         };
-        part("Files Created", &quoted(&created), false);
-        part("Files Modified", &quoted(&modified), false);
-        part("Key Decisions", &all(|told| &told.decisions), true);
-        part("Patterns Established", &all(|told| &told.patterns), false);
-        part("Exports for Other Tasks", &all(|told| &told.exports), false);
+        part("Files Created", Marks::Bullets, &quoted(&created));
+        part("Files Modified", Marks::Bullets, &quoted(&modified));
+        part("Key Decisions", Marks::Numbers, &all(|report| &report.decisions));
+        part("Patterns Established", Marks::Bullets, &all(|report| &report.patterns));
+        part("Exports for Other Tasks", Marks::Bullets, &all(|report| &report.exports));
         if let Some((_, next)) = self.note() {
             text += &format!("\n### What Next Task Should Know\n{}\n", prose(next));
         }
         text.trim_end().to_owned()
     }
 
-    /// What was told of the last attempt, where it was completed: what was done, and behind an empty line what the next
-    /// ones should know. So an entry is read, too.
+    /// The note of the last attempt of a completed task: what was done, and behind an empty line what the next tasks
+    /// should know. Entries are parsed in the same way.
     fn note(&self) -> Option<(&'a str, &'a str)> {
         self.last_note()
             .filter(|_| self.completed)?
@@ -131,7 +141,7 @@ impl<'a> Fallback<'a> {
         self.story.reports.iter().rfind(last).map(|told| told.note.trim())
     }
 
-    /// What was told, why it failed, what checked it, what the tests came to.
+    /// The report, why it failed, what checked it, and the results of the tests.
     fn did(&self) -> String {
         let note = self.note().map(|(did, _)| did).or_else(|| self.last_note()).map(prose);
         let mut parts = Vec::new();

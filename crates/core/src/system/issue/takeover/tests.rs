@@ -17,15 +17,14 @@ fn evidence(missing: &[&str], onto: Onto) -> Evidence {
     }
 }
 
-fn before(done: bool, is_branch: bool) -> Before {
-    Before { done, is_branch, ..Before::default() }
-}
-
 const STATE: &str = r#"{"tasks": [{"id": "2", "description": "b", "status": "completed"}]}"#;
 
 #[test]
 fn ticks_and_claims_count_if_their_files_are_there() {
-    let before = [("1", before(true, true)), ("2", before(false, false)), ("3", before(true, false))];
+    let open = Before::default();
+    let ticked = Before { done: true, ..Before::default() };
+    let of_branch = Before { is_branch: true, ..ticked.clone() };
+    let before = [("1", of_branch), ("2", open), ("3", ticked)];
     let before = before.into_iter().map(|(name, before)| (id(name), before)).collect();
     let state = state::read(STATE).state;
     let left = Left { list: "tasks.md", before: &before, state, onto: Some("issue-7") };

@@ -214,18 +214,19 @@ impl GateWord {
 impl GateSaid {
     /// Also in words that the file does not use.
     pub(super) fn parse_lenient(word: &str) -> Option<LenientWord<GateSaid>> {
-        let parsed = |word, exact| Some(LenientWord { word, exact });
+        let known = |word, exact| Some(LenientWord { word, exact });
+        let synonym = |word| known(word, false);
         match plain(word).as_str() {
-            "passed" | "approved" => parsed(GateSaid::Done, matches!(word, "passed" | "approved")),
-            "degraded" => parsed(GateSaid::Degraded, word == "degraded"),
-            "pass" | "ok" | "green" => parsed(GateSaid::Done, false),
-            "fail" | "rejected" | "red" => parsed(GateSaid::Failed, false),
+            "passed" | "approved" => known(GateSaid::Done, matches!(word, "passed" | "approved")),
+            "degraded" => known(GateSaid::Degraded, word == "degraded"),
+            "pass" | "ok" | "green" => synonym(GateSaid::Done),
+            "fail" | "rejected" | "red" => synonym(GateSaid::Failed),
             _ => match TaskWord::parse_lenient(word)?.word {
-                TaskWord::Pending => parsed(GateSaid::Open, false),
-                TaskWord::InProgress => parsed(GateSaid::Running, false),
-                TaskWord::Completed => parsed(GateSaid::Done, false),
-                TaskWord::Failed => parsed(GateSaid::Failed, false),
-                TaskWord::Blocked | TaskWord::Skipped => parsed(GateSaid::Degraded, false),
+                TaskWord::Pending => synonym(GateSaid::Open),
+                TaskWord::InProgress => synonym(GateSaid::Running),
+                TaskWord::Completed => synonym(GateSaid::Done),
+                TaskWord::Failed => synonym(GateSaid::Failed),
+                TaskWord::Blocked | TaskWord::Skipped => synonym(GateSaid::Degraded),
             },
         }
     }
