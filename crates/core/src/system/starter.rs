@@ -19,18 +19,18 @@ pub struct Starter {
     pub taken: Vec<String>,
 }
 
-/// Who does the work of a plan that is only begun.
+/// The agent of a new plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worker {
     /// This client is installed.
     Client(Adapter),
-    /// `piton.toml` says who.
+    /// `piton.toml` names the agent.
     OfProject,
-    /// No known client was found: a person has to say who.
-    Nobody,
+    /// No known client was found: a person has to name an agent.
+    Missing,
 }
 
-/// What is known when a plan is begun.
+/// What is known when a plan is created.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
     /// What names the plan.
@@ -45,7 +45,7 @@ pub struct Asked<'a> {
     pub now: Timestamp,
     /// A file of the plan as it is now, by its name.
     pub read: &'a dyn Fn(&str) -> Option<String>,
-    /// A file of every plan in the archive beside this one, each with the name of its folder.
+    /// A file of every archived plan next to this one, each with the name of its folder.
     pub archived: &'a dyn Fn(&str) -> Vec<(String, String)>,
 }
 
@@ -64,7 +64,7 @@ pub struct Begun {
     pub hints: Vec<String>,
 }
 
-/// The one name that a new plan has.
+/// The name of a new plan: exactly one word.
 pub(super) fn name<'w>(words: &'w [String], system: &str) -> Result<&'w str, Refusal> {
     match words {
         [name] => Ok(name),

@@ -14,12 +14,12 @@ pub(super) fn starter(words: &[String]) -> Result<Starter, Refusal> {
 pub(super) fn begin(asked: &Asked<'_>) -> Begun {
     let file = asked.path.rsplit('/').next().unwrap_or(asked.path);
     let stem = file.strip_suffix(".toml").filter(|stem| !stem.is_empty()).unwrap_or(file);
-    let nobody = "no coding agent was found here: define one in [agents.default]".to_owned();
-    let nobody = (asked.worker == Worker::Nobody).then_some(nobody);
+    let no_client = "no coding agent was found here: define one in [agents.default]".to_owned();
+    let no_client = (asked.worker == Worker::Missing).then_some(no_client);
     let next = format!("edit it, then: piton plan {}", asked.typed);
     Begun {
         files: vec![(file.to_owned(), text(stem, asked.worker))],
         said: Vec::new(),
-        hints: nobody.into_iter().chain([next]).collect(),
+        hints: no_client.into_iter().chain([next]).collect(),
     }
 }

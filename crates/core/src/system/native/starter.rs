@@ -4,7 +4,7 @@ use super::name_from;
 use crate::client::Adapter;
 use crate::system::Worker;
 
-/// A commented plan that runs as it is, once there is an agent. A name that cannot be one is made fit.
+/// A commented plan that runs unchanged, once there is an agent. An invalid name is made valid.
 pub fn starter(name: &str, worker: Worker) -> String {
     let agents = match worker {
         Worker::Client(adapter) => {
@@ -14,14 +14,14 @@ pub fn starter(name: &str, worker: Worker) -> String {
             CLIENT.replacen("SAID", &format!("{said:27}# or {}", others.join(", ")), 1)
         }
         Worker::OfProject => OF_PROJECT.to_owned(),
-        Worker::Nobody => nobody(),
+        Worker::Missing => no_client(),
     };
     STARTER.replacen("AGENTS", &agents, 1).replacen("NAME", &name_from(name), 1)
 }
 
-fn nobody() -> String {
+fn no_client() -> String {
     let known: Vec<&str> = Adapter::known().map(|client| client.name()).collect();
-    NOBODY.replacen("KNOWN", &known.join(", "), 1).replacen("FIRST", known[0], 1)
+    NO_CLIENT.replacen("KNOWN", &known.join(", "), 1).replacen("FIRST", known[0], 1)
 }
 
 const CLIENT: &str = r##"# Who does the work: a coding agent. `piton agents` lists those that are installed here.
@@ -35,7 +35,7 @@ SAID
 const OF_PROJECT: &str =
     r##"# The agents are defined in piton.toml. A task may choose another one: `agent = "…"`."##;
 
-const NOBODY: &str = r##"# CHANGE THIS. Who does the work: a coding agent. None that Piton knows (KNOWN) was found
+const NO_CLIENT: &str = r##"# CHANGE THIS. Who does the work: a coding agent. None that Piton knows (KNOWN) was found
 # here. Install one, and say `adapter = "FIRST"` in place of `command`; or name a program of your own that takes a
 # prompt on stdin and changes files where it was started.
 [agents.default]

@@ -52,7 +52,7 @@ impl From<DomainArg> for Domain {
 pub(crate) fn new(args: &NewArgs) -> Outcome<Exit> {
     let (first, rest) =
         args.words.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
-    // A word alone is a name, be it that of a system whose plans have one.
+    // A single word is the name of the plan, even if it is also the name of a system whose plans have names.
     let named = named(first).filter(|system| !rest.is_empty() || system.policy().name_words > 1);
     let makes_knowledge = |system: &SystemRef| system.policy().makes_knowledge;
     if args.knowledge.is_some() && named.filter(makes_knowledge).is_none() {
@@ -121,7 +121,7 @@ fn place(starter: &Starter) -> Outcome<Utf8PathBuf> {
     Ok(Utf8PathBuf::from(paths::shown(&top.join(&starter.path))))
 }
 
-/// Who can work on a new plan: whom the project names, or the first known client that is installed.
+/// The agent for a new plan: the one that the project names, or the first known client that is installed.
 fn worker() -> Outcome<Worker> {
     let config = plans::config(&paths::here()?)?.unwrap_or_default();
     let usual = config.defaults.agent.as_deref().unwrap_or(DEFAULT_AGENT);
@@ -129,5 +129,5 @@ fn worker() -> Outcome<Worker> {
         return Ok(Worker::OfProject);
     }
     let found = Adapter::known().find(|adapter| is_runnable(adapter.name(), Utf8Path::new(".")));
-    Ok(found.map_or(Worker::Nobody, Worker::Client))
+    Ok(found.map_or(Worker::Missing, Worker::Client))
 }

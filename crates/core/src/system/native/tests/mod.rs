@@ -62,7 +62,7 @@ fn json<T: serde::Serialize>(value: &T) -> String {
 #[test]
 fn the_starter_is_fine() {
     for name in ["demo", "My invoices: 2026", "", "con", "../../etc"] {
-        let workers = [Worker::Client(client("codex")), Worker::OfProject, Worker::Nobody];
+        let workers = [Worker::Client(client("codex")), Worker::OfProject, Worker::Missing];
         for text in workers.map(|worker| starter(name, worker)) {
             let reading = read(&text, "plan", &Config::default(), &Overrides::default());
             assert_eq!(show(&text, &reading.diagnostics), "fine");
@@ -196,7 +196,7 @@ fn a_command_line_is_stronger_than_the_plan() {
 
 #[test]
 fn layout_does_not_change_a_plan() {
-    let unix = starter("demo", Worker::Nobody);
+    let unix = starter("demo", Worker::Missing);
     let windows = format!("\u{feff}{}", unix.replace('\n', "\r\n"));
     assert_eq!(plan(&unix, &Config::default()), plan(&windows, &Config::default()));
     assert_eq!(unix_lines("a\r\nb\rc\n"), "a\nb\rc\n");
