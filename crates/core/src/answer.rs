@@ -1,6 +1,7 @@
-//! Questions that nobody answers: what is recommended is taken, or yes; but never what destroys something.
+//! Answers to questions that an agent asks while no person is there. The answer is what the agent recommends, or yes,
+//! but never something destructive.
 
-/// Words of what must not be done unasked, even if an agent recommends it.
+/// Words for actions that need a person's consent, even if an agent recommends them.
 const DESTRUCTIVE: [&str; 26] = [
     "force push",
     "force-push",
@@ -59,10 +60,10 @@ pub fn closing_question(said: &str) -> Option<&str> {
     (last.ends_with(['?', '\u{ff1f}']) && !last.starts_with('>')).then_some(last)
 }
 
-/// So many lines are looked at: nobody offers more than this to choose from.
+/// How many lines are searched: no agent offers more options than this.
 const OPTIONS: usize = 12;
 
-/// `- SQLite`, `2) SQLite`, `b. SQLite`: a choice, and no question itself.
+/// `- SQLite`, `2) SQLite`, `b. SQLite`: an option, not a question.
 fn is_option(line: &str) -> bool {
     let bulleted = line.starts_with(['-', '*', '+', '•']) && !line.starts_with("**");
     let counted = line.split_once(['.', ')']).is_some_and(|(count, rest)| {

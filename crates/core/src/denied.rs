@@ -1,10 +1,10 @@
-//! What a program was not allowed to write, as far as its output tells. Nothing else says which path it was: the kernel
-//! only tells the program, so this is a guess.
+//! Paths that a program was not allowed to write, as far as its output names them. Only the program learns the path
+//! from the kernel, so this is a guess.
 
-/// The words by which systems and languages tell of it.
+/// The error messages of systems and languages.
 const WORDS: [&str; 6] =
     ["permission denied", "read-only file system", "eacces", "erofs", "eperm", "operation not permitted"];
-/// Programs that tell a chain of causes name the path in its beginning: so many lines before.
+/// Programs that print a chain of causes name the path at its beginning, at most this many lines earlier.
 const BEFORE: usize = 4;
 /// A line of a program that was refused something begins like this, somewhere.
 const COMPLAINTS: [&str; 6] = ["error", "fail", "cannot", "could not", "can't", "unable"];
@@ -13,15 +13,15 @@ const LONGEST: usize = 4096;
 /// One cause shows itself in many lines.
 const MOST: usize = 40;
 
-/// A path that was refused, and the line that says so.
+/// A path that was refused, and the line with the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denied {
     pub path: String,
     pub line: String,
 }
 
-/// The paths that an output names where it tells of something that was not allowed, each once. In a stream of JSON, texts
-/// are read as what they stand for.
+/// The paths that an output names in messages about refused access, each once. In a stream of JSON, texts are decoded
+/// first.
 pub fn denied(output: &str) -> Vec<Denied> {
     let text = output.replace("\\n", "\n").replace("\\\"", "\"");
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

@@ -1,4 +1,4 @@
-//! Fences of code in Markdown: what stands between them is nobody's word.
+//! Fences of code in Markdown. What stands between them is quoted code, not a statement of the author.
 
 /// An open fence.
 #[derive(Clone, Debug, PartialEq, Eq)]

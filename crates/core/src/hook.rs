@@ -7,7 +7,7 @@ use serde_json::Value;
 pub struct Stopping {
     /// It was sent on once already.
     pub again: bool,
-    /// The last that its agent said; empty where it does not tell.
+    /// The last message of its agent; empty if the client does not report it.
     pub last: String,
 }
 

@@ -19,10 +19,10 @@ const NO_METHOD: i32 = -32601;
 const BAD_PARAMS: i32 = -32602;
 const NOT_SPOKEN: i32 = -32022;
 
-/// What a line comes to.
+/// What a line asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
-    /// Nobody waits for an answer.
+    /// The client does not wait for an answer.
     Nothing,
     /// This is the answer: it cannot be had.
     Refused(Value),
@@ -67,7 +67,7 @@ pub fn hear(line: &[u8]) -> Heard {
         return if is_answer { Heard::Nothing } else { refused("the message has no `method`") };
     };
     let id = match message.get("id") {
-        // Of what clients tell without a question, nothing concerns us.
+        // Notifications of clients do not concern this server.
         None => return Heard::Nothing,
         Some(id @ (Value::String(_) | Value::Number(_))) => id.clone(),
         Some(_) => return refused("an id must be a string or a number"),
@@ -107,7 +107,7 @@ pub fn hear(line: &[u8]) -> Heard {
     Heard::Asked(request, wish)
 }
 
-/// The answer to a line that was longer than anybody reads.
+/// The answer to a line that is longer than the server reads.
 pub fn too_long() -> Value {
     refusal(&Value::Null, NO_REQUEST, "this message is too long")
 }

@@ -119,7 +119,7 @@ impl Tag<'_> {
     }
 }
 
-/// Text with its entities resolved; an `&` that begins none is just that.
+/// Text with its entities resolved. An `&` that begins no entity stays.
 pub(crate) fn decode(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;

@@ -11,7 +11,7 @@ use crate::system::Folder;
 use crate::system::config::{CHECK_TIMEOUT, check_name};
 use crate::system::kit::text;
 
-/// Files whose content says something. Of all others at the root the name is enough.
+/// Files whose content is read. For all others at the root the name is enough.
 pub const READ: [&str; 11] = [
     "Cargo.toml",
     "package.json",

@@ -8,7 +8,7 @@ use piton_core::system::{SystemRef, named, systems};
 
 const WHICH: &str = "Which run";
 
-/// Which run is meant.
+/// Which run a command is about.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Which {
     /// The run, or an unambiguous beginning of its id [default: the newest unfinished one here]

@@ -13,7 +13,7 @@ pub(crate) fn set_command_line(make: fn() -> Command) {
     let _ = COMMAND_LINE.set(make);
 }
 
-/// Everything that can be typed, also for the commands that nobody typed.
+/// The whole command line, with every subcommand built: clap builds only the one that was typed.
 pub(crate) fn command_line() -> Command {
     let mut all = COMMAND_LINE.get().map(|make| make()).unwrap_or_default();
     all.build();
@@ -33,7 +33,7 @@ static CONTEXT: OnceLock<Context> = OnceLock::new();
 
 /// From now on, commands are about this run.
 pub(crate) fn about(run: &RunId, plan: String, is_one_of_several: bool) {
-    // The first run that is found is the one that was asked for.
+    // The first run that is found is the one that the command is about.
     let _ = CONTEXT.set(Context { run: is_one_of_several.then(|| run.clone()), plan });
 }
 
@@ -178,7 +178,8 @@ mod tests {
         }
     }
 
-    /// The commands in a line: in backticks, after `hint: `, and at the beginning of a text that goes on after three spaces.
+    /// The commands in a line: in backticks, after `hint: `, and at the beginning of a text that continues after three
+    /// spaces.
     fn named(line: &str) -> Vec<String> {
         let quoted = line.split('`').skip(1).step_by(2).map(str::to_owned);
         let hinted =

@@ -16,7 +16,7 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) struct Failure {
     pub exit: u8,
     pub message: String,
-    /// Printed first, as it is: drawn diagnostics.
+    /// Printed first, unchanged: drawn diagnostics.
     pub picture: Option<String>,
     pub hints: Vec<String>,
 }

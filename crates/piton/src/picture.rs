@@ -1,9 +1,9 @@
-//! Diagnostics drawn beside the text they are about, as compilers do.
+//! Diagnostics drawn with the source text they are about, as compilers do.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use piton_core::diagnostic::{Diagnostic, Severity};
 
-/// More than this nobody reads; the rest is counted.
+/// People do not read more than this; the rest is counted.
 const MOST: usize = 12;
 /// Lines shown around a place. Longer texts are cut to it first: drawing is linear in what it is given.
 const AROUND: usize = 3;

@@ -17,7 +17,7 @@ use crate::ui;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start<'a> {
     pub root: &'a Utf8Path,
-    /// The one agent that is to do all tasks, if one is.
+    /// The agent that is to do all tasks, if there is one.
     pub agent: Option<&'a str>,
     pub sandbox: Option<Sandbox>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Start<'a> {
 pub(crate) struct Finding {
     kind: &'static str,
     failure: Failure,
-    /// A run is not begun with it.
+    /// A run does not begin with such a finding.
     stops: bool,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn check(plan: &Plan, start: Start<'_>, is_quiet: bool) -> Outcome {
     stops.into_iter().next().map_or(Ok(()), |found| Err(found.failure))
 }
 
-/// Say what was found, and go on.
+/// Print the findings and continue.
 pub(crate) fn tell(findings: &[Finding]) {
     for Finding { failure, .. } in findings {
         ui::say(format!("{} {}", ui::styled(ui::WARNING, "warning:"), failure.message));

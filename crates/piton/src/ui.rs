@@ -16,7 +16,7 @@ pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const BUSY: Style = AnsiColor::Cyan.on_default();
 
-/// A closed pipe means that nobody reads any more, which is not an error.
+/// A closed pipe means that the reader has ended, which is not an error.
 pub(crate) fn answer(text: impl AsRef<str>) {
     let _ = anstream::stdout().write_all(text.as_ref().as_bytes());
 }
@@ -29,7 +29,7 @@ pub(crate) fn answer_json(value: &serde_json::Value) {
     answer_line(serde_json::to_string_pretty(value).unwrap_or_default());
 }
 
-/// Bytes as they are.
+/// Bytes, unchanged.
 pub(crate) fn answer_raw(bytes: &[u8]) {
     let _ = std::io::stdout().write_all(bytes);
 }
@@ -53,7 +53,7 @@ pub(crate) fn hinted(text: impl AsRef<str>) -> String {
     format!("{BUSY}hint:{BUSY:#} {}", commands::complete(text.as_ref()))
 }
 
-/// A text as [`say`] would show it: without colours where nobody wants them.
+/// A text as [`say`] would show it: without colours if standard error is not to have them.
 pub(crate) fn as_shown(text: &str) -> String {
     match anstream::AutoStream::choice(&std::io::stderr()) {
         anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),

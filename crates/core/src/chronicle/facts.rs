@@ -1,4 +1,4 @@
-//! What a chronicle is made of: single things that happened or were said, each with its time.
+//! What a chronicle is made of: single events and statements, each with its time.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::plan::TaskId;
 use crate::run::{Class, ContextUpdate, StopReason, Tests};
 use crate::time::Timestamp;
 
-/// Words, whose they are, and when they were said.
+/// A text, its author and its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
     pub by: String,
@@ -36,7 +36,7 @@ pub struct Heard {
     pub edit: String,
 }
 
-/// An edit of a state file that was not taken.
+/// An edit of a state file that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
     pub file: String,
@@ -58,7 +58,7 @@ pub struct Context {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Worktree {
-    /// When it was first ready; none while it is being made.
+    /// When it was first ready; `None` while it is being created.
     pub created_at: Option<Timestamp>,
     pub cleaned_at: Option<Timestamp>,
     /// Why it was not removed.
@@ -99,7 +99,7 @@ pub struct Failure {
     /// The end of that check's output.
     pub details: String,
     pub at: Option<Timestamp>,
-    /// The word of the file it was taken over from, if it was.
+    /// The word of the file that it was imported from, if it was.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kind: String,
 }
@@ -118,7 +118,7 @@ pub struct Answered {
     pub said: Said,
 }
 
-/// Who tells what was seen and nobody said.
+/// The source of what Piton saw in git and no person or agent reported.
 pub const BY_GIT: &str = "git";
 
 /// What a person or an agent reported about their work.

@@ -1,8 +1,8 @@
-//! What a journal tells beyond the state: when things happened, what was said, what went wrong and what was
-//! committed. Decisions need none of it, so the state does not hold it; state files show it.
+//! What a journal holds beyond the state: times, reports, errors and commits. No decision needs these, so the state
+//! does not hold them. State files show them.
 //!
-//! A fold like the state, but of all events, and it cannot fail. Lists and texts are bounded, so that it stays small
-//! enough to be kept beside the journal; the whole text is in the events.
+//! It is a fold like the state, but over all events, and it cannot fail. Lists and texts are bounded, so that it stays
+//! small enough to be stored with the journal. The full texts are in the events.
 
 use std::collections::BTreeMap;
 
@@ -33,8 +33,8 @@ pub use passes::{Pass, PassFound};
 pub const DETAILS: usize = 1000;
 /// Characters of any text from outside: several screens, which is more than people read in a state file.
 pub const TEXT: usize = 4000;
-/// Characters of a journal's entry. They are written again where the file is gone, so they are kept as they are, but
-/// for what is not an entry any more.
+/// The most characters of a journal's entry. Entries are written again if the file was deleted, so they are kept
+/// unchanged up to this length.
 pub const LONGEST_ENTRY: usize = 64_000;
 /// Entries in a list. A task has at most 100 attempts; what comes more often is noise, and its newest part matters.
 pub const ENTRIES: usize = 200;
@@ -42,7 +42,7 @@ pub const ENTRIES: usize = 200;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Chronicle {
-    /// The last event it has heard of, and when that was.
+    /// The last event that it has read, and its time.
     pub seq: u64,
     pub updated_at: Timestamp,
     pub created_at: Timestamp,
@@ -53,13 +53,13 @@ pub struct Chronicle {
     pub stopped: Option<Stopped>,
     /// A stop that was asked for since an engine began.
     pub stop_asked: Option<Said>,
-    /// All of them, and all entries: who finds one in a file has to know whether it is new.
+    /// All of them, and all entries: a reader that finds one in a file has to know whether it is new.
     pub guardrails: Vec<Said>,
     pub entries: Vec<Entry>,
     pub refused: Vec<Refused>,
-    /// Edits of state files that were taken in: the same one is not heard twice.
+    /// Edits of state files that were applied: no edit is applied twice.
     pub heard: Vec<Heard>,
-    /// Fields that are nobody's business here, by file: laid over what is written.
+    /// Fields that Piton does not use, by file. They are copied into what Piton writes.
     pub carried: BTreeMap<String, Value>,
     /// How the last context update ended, until more is completed.
     pub context: Option<Context>,
@@ -98,14 +98,14 @@ pub struct Story {
     pub lost: bool,
     pub worktree: Option<Worktree>,
     pub commits: Vec<Commit>,
-    /// What git says of the work that was captured last; none where nothing was.
+    /// What git says about the work that was captured last; `None` if nothing was captured.
     pub changed: Option<Changed>,
     pub failures: Vec<Failure>,
     pub feedback: Vec<Feedback>,
     /// What people answered since the last reset.
     pub answers: Vec<Answered>,
     pub reports: Vec<WorkReport>,
-    /// As last counted or told.
+    /// As last counted or reported.
     pub tests: Option<Tests>,
     /// The commands of the checks that ran last, and whether they passed.
     pub checked: Vec<(String, bool)>,
@@ -146,7 +146,7 @@ impl Chronicle {
         self.tasks.iter().filter(|(_, story)| story.completed.is_some()).map(|(id, _)| id)
     }
 
-    /// Fold one event. What speaks of a task that was never added says nothing.
+    /// Fold one event. An event about a task that was never added is ignored.
     pub fn apply(&mut self, recorded: &Recorded) {
         let Recorded { seq, at, event } = recorded;
         let (seq, at) = (*seq, *at);
@@ -378,7 +378,7 @@ impl Story {
         self.checked = judged.map(passed).collect();
         // There is work to be judged, so the agent did not run out of time.
         self.open.timed_out = false;
-        // What was counted beats what was told.
+        // Counted tests win over reported ones.
         self.tests = verdict::tests(results).or(self.tests);
         let failed = results.iter().find(|result| !result.verdict.lets_pass());
         if let Some(failed) = failed {
@@ -404,14 +404,14 @@ impl Story {
             };
             add(&mut self.failures, failure);
         }
-        // The next agent hears only of what an agent can fix; only a code failure spends an attempt.
+        // The next prompt has only failures that an agent can fix. Only a code failure spends an attempt.
         let attempt = self.attempt + u32::from(class == Class::Code);
         let mut say =
             |text: &str| add(&mut self.feedback, Feedback { attempt, text: cut(text.trim_end(), TEXT) });
         if !open.feedback.is_empty() {
             say(&open.feedback);
         }
-        // Where a report gave advice, its bare reason is none.
+        // If a report gave advice, its bare reason is not advice.
         let repeats = feedback == open.feedback || feedback == reason && !open.feedback.is_empty();
         if !feedback.is_empty() && !repeats {
             say(feedback);
@@ -421,7 +421,7 @@ impl Story {
         }
     }
 
-    /// Take over what was told of it elsewhere, with the times told there.
+    /// Import what another program recorded about it, with the times recorded there.
     fn adopt(&mut self, past: &ImportedTask, seq: u64, at: Timestamp) {
         self.attempt = past.spent + u32::from(past.proof.is_some() || past.work.is_some());
         self.confirmations = past.confirmations;
@@ -518,7 +518,7 @@ impl Story {
         self.open = Open::default();
     }
 
-    /// What another task under its id did is not this one's.
+    /// What an earlier task with this id did does not belong to this one.
     fn reopen(&mut self, reason: &Reopening, at: Timestamp) {
         self.completed = None;
         self.merged_at = None;
@@ -642,7 +642,7 @@ fn short(texts: &[String]) -> Vec<String> {
     texts.iter().take(ENTRIES).map(|text| cut(text, TEXT)).collect()
 }
 
-/// The first so many characters.
+/// The first `limit` characters.
 pub fn cut(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((end, _)) => text[..end].to_owned(),
@@ -650,7 +650,7 @@ pub fn cut(text: &str, limit: usize) -> String {
     }
 }
 
-/// The last so many characters.
+/// The last `limit` characters.
 fn end_of(text: &str, limit: usize) -> String {
     match text.char_indices().rev().nth(limit.saturating_sub(1)) {
         Some((start, _)) => text[start..].to_owned(),

@@ -28,7 +28,7 @@ const SYNTHETIC: &str = "<synthetic>";
 const QUIET: [(&str, &str); 2] =
     [("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1")];
 
-/// It would try wrong credentials ten times, with growing pauses. What passes by itself is tried again by Piton.
+/// Claude would retry wrong credentials ten times, with growing pauses. Piton itself retries what is transient.
 const RETRIES: (&str, &str) = ("CLAUDE_CODE_MAX_RETRIES", "4");
 
 impl Client for Claude {
@@ -93,7 +93,7 @@ impl Client for Claude {
         launch.option("--model", agent.model.as_deref());
         launch.option("--max-turns", agent.max_turns.map(|turns| turns.to_string()).as_deref());
         launch.option("--max-budget-usd", agent.budget.map(in_dollars).as_deref());
-        // Beside those that the person has, whose tools are refused unless their settings allow them.
+        // Added to the person's own servers, whose tools are refused unless their settings allow them.
         let server = start.server.map(|program| {
             json!({ "mcpServers": { SERVER: { "command": program, "args": ["mcp"] } } }).to_string()
         });
@@ -108,7 +108,7 @@ impl Client for Claude {
         }
         launch.add_args(agent);
         launch.usual_env = QUIET.to_vec();
-        // A person who has set it wants it so.
+        // A value that the person has set is kept.
         launch.usual_env.extend(Some(RETRIES).filter(|(name, _)| !start.machine.inherits(name)));
         // An agent that another agent started does not belong to that conversation.
         launch.env_remove = &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];
@@ -205,14 +205,14 @@ fn said(line: &Value) -> Vec<Happening> {
     list(message, "content").iter().filter_map(block).collect()
 }
 
-/// A text, or blocks of which some are texts.
+/// A text, or blocks, some of which are texts.
 fn came_back(block: &Value) -> Happening {
     let texts: Vec<&str> = list(block, "content").iter().map(|part| text(part, "text")).collect();
     let said = block["content"].as_str().map_or_else(|| texts.join("\n"), str::to_owned);
     Happening::ToolResult { failed: block["is_error"] == true, text: beginning(&said) }
 }
 
-/// What a message has used so far. Its cost is told at the end alone.
+/// What a message has used so far. Claude reports the cost only at the end.
 fn step(line: &Value) -> Option<Happening> {
     let message = line.get("message").filter(|message| text(message, "model") != SYNTHETIC)?;
     let used = message.get("usage")?;
@@ -226,7 +226,8 @@ fn step(line: &Value) -> Option<Happening> {
 
 /// Seconds since the epoch.
 fn limit(info: &Value) -> Happening {
-    // `seven_day` is of all models, `seven_day_opus` of one. A new word for all of them would be met by each once.
+    // `seven_day` is for all models, `seven_day_opus` for one. If a new word for all models appears, each model meets
+    // the limit once.
     let model = text(info, "rateLimitType").strip_prefix("seven_day_").map(name);
     Happening::Limit { until: resets(info), model }
 }
@@ -291,7 +292,7 @@ fn fault(line: &Value, subtype: &str, words: &str) -> Fault {
     }
 }
 
-/// Credentials and payment, as the client speaks of them.
+/// The client's words for problems with credentials and payment.
 fn refuses(words: &str) -> bool {
     ["Invalid API key", "Please run /login", "Credit balance is too low"]
         .iter()

@@ -1,7 +1,7 @@
 //! Codex, `codex exec --json`.
 //!
-//! Errors are sentences without a code. `error` lines are mostly warnings; only `turn.failed` ends a turn. Usage counts
-//! on when a conversation is gone on with.
+//! Errors are sentences without a code. `error` lines are mostly warnings; only `turn.failed` ends a turn. Usage keeps
+//! counting when a conversation is resumed.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ use crate::time::Timestamp;
 #[derive(Debug)]
 pub(super) struct Codex;
 
-/// No servers but the model's, and no waiting for ever for one that is not there.
+/// No servers except the model's, and no endless waiting for one that is missing.
 const QUIET: [&str; 4] = [
     "analytics.enabled=false",
     "features.plugins=false",
@@ -98,7 +98,8 @@ impl Client for Codex {
                 set("sandbox_mode=\"workspace-write\"");
                 set(&format!("sandbox_workspace_write.writable_roots={}", toml(folders)));
             }
-            // Nobody may make namespaces behind a fence, so its own sandbox cannot be put up there. One is enough.
+            // No process may make namespaces behind a fence, so codex cannot set up its own sandbox there. One sandbox
+            // is enough.
             Permissions::Narrow => set("sandbox_mode=\"danger-full-access\""),
             Permissions::All => launch.add(&["--dangerously-bypass-approvals-and-sandbox"]),
         }
@@ -111,7 +112,7 @@ impl Client for Codex {
         launch.words.extend(resumed.map(str::to_owned));
         // The prompt is on standard input.
         launch.add(&["-"]);
-        // It tells the end of a limit by the local clock, and nobody can tell afterwards which clock that was.
+        // Codex reports the end of a limit in local time, without the time zone.
         launch.env.push(("TZ", "UTC".to_owned()));
         // Without its own sandbox nothing else keeps it.
         launch.needs_fence = agent.permissions == Permissions::Narrow && start.fenced;
@@ -133,7 +134,7 @@ impl Client for Codex {
         Some(Login { question: &["login", "status"], says_logged_out, command: "codex login" })
     }
 
-    /// It tells of its own login alone. It also takes a key, and other providers.
+    /// Codex reports only its own login. It also takes a key, and other providers.
     fn has_another_way_in(&self, agent: &Agent, machine: &dyn Machine) -> bool {
         let settings =
             home(machine).map(|home| machine.text(&below(&home, "config.toml"))).unwrap_or_default();
@@ -258,7 +259,7 @@ fn called_with(item: &Value) -> String {
     }
 }
 
-/// A call that needs an approval which nobody is there to give.
+/// A call that needs an approval. No person is there to give it.
 fn denied(item: &Value) -> Option<Happening> {
     let words = text(&item["error"], "message");
     let declined = text(item, "status") == "declined" || words.contains("requires approval");
@@ -281,7 +282,7 @@ fn fault(words: &str) -> Fault {
     let has = |part: &str| words.contains(part);
     let refused = ["status 401", "status 402", "status 403"].iter().any(|status| has(status));
     let wrong = ["status 400", "status 404"].iter().any(|status| has(status));
-    // A request that is wrong in itself is told as the server's own JSON.
+    // An invalid request is reported as the server's own JSON.
     let own_json = words.trim_start().starts_with('{') && has("invalid_request_error");
     let busy = ["status: 429", "status 429", "Rate limit reached", "rate_limit_exceeded"];
     if has("flagged for ") || has("cyber_policy") || has("usage policy") {
@@ -359,7 +360,7 @@ fn try_again_at(words: &str, ended: Timestamp) -> Option<Timestamp> {
             over(DateTime::strptime("%b %d, %Y %I:%M %p", plain).ok()?)?
         }
     };
-    // Who met the limit after that looks again, but not at once.
+    // If that time has passed, the limit is probed again, but not at once.
     let soonest = if until < ended { ended.checked_add(SignedDuration::from_mins(1)).ok()? } else { until };
     Some(Timestamp(soonest.as_millisecond()))
 }

@@ -10,7 +10,7 @@ use crate::run::Usage;
 const OPENING: u64 = 8_000;
 /// Bytes in a token, for English and code.
 const BYTES: u64 = 4;
-/// Of a line of the stream, so much is the client's own wrapping.
+/// How many bytes of a line of the stream are the client's own wrapping.
 const WRAPPING: u64 = 800;
 /// Clients cut longer results of tools before they send them.
 const LONGEST_RESULT: u64 = 40 * 1024;
@@ -21,7 +21,7 @@ enum Request {
     #[default]
     None,
     Sent,
-    /// The client says that it failed and that it tries again: nobody bills that.
+    /// The client says that it failed and that it tries again. Providers do not bill that.
     Failing,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// `size` is the length of the line that says so.
+    /// `size` is the length of the line that it was read from.
     pub(super) fn take(&mut self, adapter: Adapter, happening: &Happening, size: usize) {
         let size = (size as u64).saturating_sub(WRAPPING);
         match happening {
@@ -88,7 +88,7 @@ impl Estimate {
         self.send(size as u64);
     }
 
-    /// The model has written so much more.
+    /// The model has written this many more bytes.
     fn answer(&mut self, bytes: u64) {
         if self.request != Request::None {
             self.close();
@@ -98,7 +98,7 @@ impl Estimate {
         self.written = self.written.saturating_add(bytes);
     }
 
-    /// So much more goes into the conversation, and the client asks the model again.
+    /// This many more bytes go into the conversation, and the client asks the model again.
     fn send(&mut self, bytes: u64) {
         self.close();
         self.context = self.context.saturating_add(bytes.min(LONGEST_RESULT) / BYTES);

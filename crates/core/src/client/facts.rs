@@ -10,19 +10,19 @@ pub struct Facts {
     pub has_stream: bool,
     /// The pieces of a message may end anywhere. Elsewhere each is a paragraph.
     pub says_in_pieces: bool,
-    /// It goes no further when it was refused something, and has no last word then.
+    /// It stops when a call was refused, without a last message.
     pub stops_when_denied: bool,
-    /// What it says it has used is of one request. Elsewhere it sums up.
+    /// It reports the usage of each request. Other clients report a sum.
     pub reports_each_request: bool,
-    /// It tells what it used in money, too.
+    /// It also reports its cost in money.
     pub reports_cost: bool,
-    /// Its conversation gets a name from outside. Elsewhere it tells its own.
+    /// Piton names its conversation. Other clients choose the name and report it.
     pub takes_session_name: bool,
-    /// What it says it has used is of the whole conversation. Elsewhere it is of one run.
+    /// It reports the usage of the whole conversation. Other clients report that of one run.
     pub counts_on: bool,
     /// It can be held to a number of turns.
     pub takes_max_turns: bool,
-    /// It can be told what it may cost.
+    /// It can be given a limit in money.
     pub takes_budget: bool,
     /// It asks before it stops, and can be sent on.
     pub can_be_asked: bool,
@@ -31,14 +31,14 @@ pub struct Facts {
     pub own_arguments: &'static [&'static str],
     /// Where it keeps its conversations. Not where programs are.
     pub homes: &'static [Home],
-    /// The file that holds what lets it in.
+    /// The file with its credentials.
     pub credentials: Option<Credentials>,
-    /// Variables whose values usually hold secrets among other things.
+    /// Variables whose values usually contain secrets.
     pub secret_variables: &'static [&'static str],
 }
 
 impl Facts {
-    /// Of a client that nothing is known about.
+    /// For a client about which nothing is known.
     pub const UNKNOWN: Facts = Facts {
         checked_version: None,
         install: None,

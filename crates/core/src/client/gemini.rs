@@ -1,7 +1,6 @@
 //! Gemini CLI, `gemini -o stream-json`.
 //!
-//! Its exit status is what is left of an HTTP status in eight bits, so the last `result` counts. It tells of retries on
-//! standard error alone.
+//! Its exit status is an HTTP status cut to eight bits, so the last `result` counts. It reports retries only on stderr.
 
 use serde_json::{Map, Value, json};
 
@@ -21,15 +20,15 @@ use crate::time::Timestamp;
 #[derive(Debug)]
 pub(super) struct Gemini;
 
-/// One process, so that a signal reaches the one that works.
+/// A single process, so that a signal reaches the one that does the work.
 const QUIET: (&str, &str) = ("GEMINI_CLI_NO_RELAUNCH", "true");
 
-/// What it does unless its settings say `false`, and is not for the work.
+/// What gemini does unless its settings say `false`, and the work does not need.
 const QUIET_SETTINGS: [(&str, &str); 2] =
     [("privacy", "usageStatisticsEnabled"), ("general", "enableAutoUpdate")];
 
-/// Without a policy it has no tool to change anything where nobody can be asked, and commands that write into a file
-/// would be asked about even so.
+/// Without a policy, gemini offers no tool that changes anything while no person can be asked. And it would still ask
+/// about commands that write into a file.
 const NARROW: &str = "[[rule]]\ntoolName = [\"run_shell_command\", \"write_file\", \"replace\"]\n\
                       decision = \"allow\"\npriority = 500\nallowRedirection = true\n";
 const POLICY: &str = "policy.toml";

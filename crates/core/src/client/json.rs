@@ -11,9 +11,9 @@ const LONGEST_NAME: usize = 100;
 const LONGEST_REASON: usize = 1000;
 /// What a tool is called with is shown in a line.
 const LONGEST_CALL: usize = 300;
-/// Of what a tool gave back people see the beginning; all of it is in the log.
+/// People see the beginning of a tool's result. The log has all of it.
 const LONGEST_RESULT: usize = 2000;
-/// The parts of a call that tell most, as the clients name them.
+/// The most telling parts of a call, as the clients name them.
 const TELLING: [&str; 13] = [
     "command",
     "cmd",
@@ -58,7 +58,7 @@ pub(super) fn reason(text: &str) -> String {
     line.chars().take(LONGEST_REASON).collect()
 }
 
-/// What a tool is called with: the part that tells most, and else all of it.
+/// What a tool is called with: the most telling part, or else all of it.
 pub(super) fn what(input: &Value) -> String {
     let said = TELLING.iter().find_map(|key| match input.get(key)? {
         Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
@@ -79,7 +79,7 @@ pub(super) fn beginning(text: &str) -> String {
     shortened(text, LONGEST_RESULT)
 }
 
-/// So many bytes of it, with a sign where something is left out.
+/// At most `most` bytes of it, with a sign where something is left out.
 fn shortened(text: &str, most: usize) -> String {
     let kept = cut(text, most);
     if kept.len() < text.len() { format!("{kept}…") } else { kept.to_owned() }
@@ -93,7 +93,7 @@ fn cut(text: &str, most: usize) -> &str {
     &text[..end]
 }
 
-/// Tokens as told; what is read from and written to a cache is read, too.
+/// Tokens as reported. Tokens that are read from or written to a cache count as read, too.
 pub(super) fn tokens(input: &[Option<u64>], cached: Option<u64>, output: &[Option<u64>]) -> Usage {
     let sum = |parts: &[Option<u64>]| {
         let known = parts.iter().flatten();

@@ -1,4 +1,4 @@
-//! What a client is started with. A row says it, and the engine does it.
+//! What a client is started with. Its row describes it, and the engine carries it out.
 
 use std::fmt;
 use std::path::Path;
@@ -15,13 +15,13 @@ pub struct Start<'a> {
     /// The folder of its job, which holds its prompt.
     pub folder: &'a str,
     pub prompt: &'a str,
-    /// Without one it begins one that nobody goes on with.
+    /// `None`: the client starts a conversation that no later try resumes.
     pub session: Option<Conversation<'a>>,
     /// The program whose tools it gets.
     pub server: Option<&'a str>,
-    /// The line, for a shell, that is asked when it is about to stop.
+    /// The shell command that the client runs when it is about to stop.
     pub hook: Option<&'a str>,
-    /// The variables that say which attempt it works on. Some clients give their servers nothing that they are not told to.
+    /// The variables that say which attempt it works on. Some clients pass only named variables on to their servers.
     pub attempt: &'a [&'a str],
     /// A fence will be put up around it.
     pub fenced: bool,
@@ -46,7 +46,7 @@ impl<'a> Conversation<'a> {
 
 /// What a client finds where it is started.
 pub trait Machine: fmt::Debug {
-    /// A variable as the client will see it. An empty one is none.
+    /// A variable as the client will see it. An empty one counts as unset.
     fn variable(&self, name: &str) -> Option<String>;
 
     /// The names of all variables that the client will see.
@@ -64,7 +64,7 @@ pub trait Machine: fmt::Debug {
     /// Whether a text holds what is written nowhere.
     fn holds_secret(&self, text: &str) -> bool;
 
-    /// Of git, the folders outside of its worktree that a commit on a detached HEAD writes to.
+    /// The folders of git outside of the worktree that a commit on a detached HEAD writes to.
     fn git_folders(&self) -> Vec<String>;
 }
 
@@ -123,8 +123,8 @@ pub struct Launch {
 pub struct OwnFile {
     pub name: &'static str,
     pub text: String,
-    /// It counts only if it and all folders above are root's, and nobody else may write to them. Why the client must not be
-    /// started where that is not so.
+    /// The file counts only if root owns it and all folders above, and no other user may write to them. This is the
+    /// reason why the client must not be started where that is not so.
     pub only_if_roots: Option<&'static str>,
 }
 
@@ -162,7 +162,7 @@ impl Launch {
     }
 }
 
-/// How a client tells whether it is logged in. No model is asked.
+/// How a client says whether it is logged in. No model is asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Login {
     /// Its arguments.

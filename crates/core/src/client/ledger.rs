@@ -1,5 +1,4 @@
-//! What a project holds for a client that a person talks to, so that it keeps the ledger with Piton. It can be taken out
-//! again, exactly.
+//! Files that make a client which a person talks to use Piton's ledger. They can be removed again without a trace.
 
 use serde_json::{Value, json};
 
@@ -89,7 +88,7 @@ pub(super) fn server(name: &str) -> Value {
     json!({ "command": "piton", "args": ["mcp", "--by", name] })
 }
 
-/// What is asked before the client stops, as most clients write it.
+/// The stop hook, in the form that most clients use.
 pub(super) fn hook(name: &str) -> Value {
     json!({ "hooks": [{ "type": "command", "command": format!("piton hook stop --by {name}") }] })
 }

@@ -1,4 +1,4 @@
-//! What a client has used, as its stream tells it: at the end, and while it grows.
+//! What a client has used, as its stream reports it: at the end, and while it works.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use super::{Adapter, Happening, happenings};
 use crate::run::{ByModel, Usage};
 use crate::time::Timestamp;
 
-/// Lines that are longer tell nothing about usage: they hold files.
+/// Longer lines say nothing about usage: they hold files.
 const LONGEST_LINE: usize = 256 * 1024;
 
 /// Reads a stream piece by piece.
 #[derive(Clone, Debug)]
 pub struct Meter {
     adapter: Adapter,
-    /// What the client sums up, and what single messages tell since.
+    /// What the client sums up, and what single messages have reported since.
     told: Option<ByModel>,
     steps: BTreeMap<String, (String, Usage)>,
-    /// What nobody has reported.
+    /// What the client has not reported.
     pub(super) estimate: Estimate,
     /// The beginning of a line whose end has yet to come.
     open: Vec<u8>,
@@ -50,7 +50,7 @@ impl Meter {
         }
     }
 
-    /// `size` is the length of the line that says so.
+    /// `size` is the length of the line that it was read from.
     pub(super) fn take(&mut self, happening: &Happening, size: usize) {
         self.estimate.take(self.adapter, happening, size);
         match happening {
@@ -60,7 +60,7 @@ impl Meter {
             }
             Happening::Usage { so_far: false, of } => add(self.told.get_or_insert_default(), of),
             Happening::Step { of, model, usage } => {
-                // A message is told part by part, and each part tells of the whole.
+                // A message arrives in parts, and each part reports the usage of the whole.
                 self.steps.insert(of.clone(), (model.clone(), *usage));
             }
             _ => {}
@@ -74,7 +74,7 @@ impl Meter {
         (self.told, since, unreported.into_iter().collect())
     }
 
-    /// An estimate of what it has used so far without saying so.
+    /// An estimate of what it has used so far without reporting it.
     pub fn unreported(&self) -> Option<Usage> {
         self.estimate.answered()
     }

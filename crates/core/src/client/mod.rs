@@ -45,7 +45,7 @@ pub trait Client: Sync {
         Facts::UNKNOWN
     }
 
-    /// Who lets it work, with this model. `None`: nobody knows, so each profile stands for itself.
+    /// The provider of the client, with this model. `None`: it is unknown, so each profile counts as its own provider.
     fn provider<'a>(&self, _model: Option<&'a str>) -> Option<&'a str> {
         None
     }
@@ -58,12 +58,13 @@ pub trait Client: Sync {
         Vec::new()
     }
 
-    /// Whose fault it is that it ended with this status without saying why. `words` is what it wrote beside its stream.
+    /// Whose fault it is that it ended with this status without saying why. `words` is what it wrote besides its
+    /// stream.
     fn fault(&self, _words: &str, _code: i32) -> Fault {
         Fault::Outside
     }
 
-    /// What it did not let its agent do, where it says so beside its stream.
+    /// What it did not let its agent do, if it says so besides its stream.
     fn denied(&self, _words: &str) -> Option<String> {
         None
     }
@@ -78,8 +79,8 @@ pub trait Client: Sync {
         false
     }
 
-    /// The command that logs it in, where it cannot be asked and nothing here tells that it is: no key in its environment,
-    /// no credentials, no settings that name a way in. `root` is the project's.
+    /// The command that logs it in. `None` if it can be asked, or if something here shows a login: a key in its
+    /// environment, credentials, or settings that name a way in. `root` is the project's.
     fn unseen_login(&self, _: &Agent, _root: &str, _: &dyn Machine) -> Option<&'static str> {
         None
     }
@@ -120,7 +121,7 @@ impl Adapter {
         Adapter::all().filter(|adapter| !adapter.is_command())
     }
 
-    /// The one place in which a name becomes a client.
+    /// Only this function turns a name into a client.
     pub fn named(name: &str) -> Option<Adapter> {
         Adapter::all().find(|adapter| adapter.name() == name)
     }
@@ -130,7 +131,7 @@ impl Adapter {
         !self.facts().has_stream
     }
 
-    /// Whether it tells what it uses in tokens alone, so that no bound in money holds it.
+    /// Whether it reports its usage only in tokens, so that no limit in money has an effect.
     pub fn tells_no_money(self) -> bool {
         !self.is_command() && !self.facts().reports_cost
     }

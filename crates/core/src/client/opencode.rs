@@ -1,6 +1,6 @@
 //! opencode, `opencode run --format json`.
 //!
-//! There is no last line: the last step that finished with `stop` is the end. Steps tell their own usage.
+//! There is no last line: the last step that finished with `stop` is the end. Steps report their own usage.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(super) struct Opencode;
 const QUIET: [(&str, &str); 2] =
     [("OPENCODE_DISABLE_AUTOUPDATE", "1"), ("OPENCODE_DISABLE_MODELS_FETCH", "1")];
 
-/// Settings beside those in files; they may be the person's, too.
+/// Settings besides those in files. The person may have set them, too.
 const SETTINGS: &str = "OPENCODE_CONFIG_CONTENT";
 
 /// Its own provider.
@@ -90,7 +90,7 @@ impl Client for Opencode {
         if words.contains("Session not found") { Fault::Gone } else { Fault::Outside }
     }
 
-    /// What it writes beside its lines when nobody is there to be asked.
+    /// What opencode writes besides its lines when it rejects a call because no person can be asked.
     fn denied(&self, words: &str) -> Option<String> {
         let asked = |line: &str| {
             let (_, asked) = line.split_once("permission requested:")?;
@@ -99,7 +99,7 @@ impl Client for Opencode {
         words.lines().rev().find_map(asked)
     }
 
-    /// Some models of its own provider need no login, and one of those is its choice where nobody says.
+    /// Some models of its own provider need no login. Opencode picks one of those if no model is set.
     fn unseen_login(&self, agent: &Agent, root: &str, machine: &dyn Machine) -> Option<&'static str> {
         let needs = provider_in(agent.model.as_deref()).is_some_and(|provider| provider != OWN);
         (needs && !has_a_way_in(root, machine)).then_some("opencode auth login")

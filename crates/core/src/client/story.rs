@@ -1,4 +1,4 @@
-//! What the lines of a client come to.
+//! What the lines of a client add up to.
 //!
 //! The end of a try is the end of its process, judged with what the client said last about it: never the exit status
 //! alone, for a client may end with 0 after an interruption, and never a word in the output of a tool, for files are full
@@ -19,19 +19,19 @@ pub enum Happening {
     Session { id: String },
     /// The agent says something. Parts of one message follow each other and have the same `of`.
     Message { of: String, text: String },
-    /// `what` is what it is called with, in one line: the command, the file, or what else tells most.
+    /// `what` is what it is called with, in one line: the command, the file, or whatever says most.
     ToolCall { tool: String, what: String },
-    /// `failed` also where the call was refused: neither makes a try fail. `text` is the beginning of what came back.
+    /// `failed` is also set if the call was refused: neither makes a try fail. `text` is the beginning of the result.
     ToolResult { failed: bool, text: String },
-    /// The client did not let its agent do this, and there was nobody to ask.
+    /// The client did not let its agent do this, and no person was there to ask.
     Denied { what: String },
     /// The client tries again by itself. Only a warning.
     Retry { reason: String },
-    /// A usage limit, with the time it ends where the client tells.
+    /// A usage limit, with the time it ends if the client reports it.
     Limit { until: Option<Timestamp>, model: Option<String> },
-    /// What was used: all of the session so far, or of one step more.
+    /// What was used: by the whole session so far, or by one more step.
     Usage { so_far: bool, of: ByModel },
-    /// What one message has used so far, where the client tells that before it sums up.
+    /// What one message has used so far, if the client reports that before the sum.
     Step { of: String, model: String, usage: Usage },
     /// The client says that it has ended, or one turn of it; the last one counts.
     End(End),
@@ -48,7 +48,7 @@ pub enum End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// The try itself: its turns, its budget or its room for words are used up.
+    /// The try itself: its turns, its budget or its context are used up.
     Own,
     /// A usage limit: it ends by itself.
     Limit,
@@ -58,11 +58,11 @@ pub enum Fault {
     Down,
     /// The network, or a person who stopped it: run it again.
     Outside,
-    /// Credentials, payment: its provider lets no agent in until a person sees to it.
+    /// Credentials or payment: its provider rejects all agents until a person fixes it.
     Refused,
     /// Settings: only a person can help.
     Person,
-    /// The model, or a guard before it, declined to go on with this conversation. Another one may do.
+    /// The model, or a guard before it, declined to continue this conversation. A new one may work.
     Declined,
     /// The conversation to resume does not exist.
     Gone,
@@ -86,26 +86,26 @@ pub enum Meaning {
     },
 }
 
-/// Said before the prompt of a try that goes on in the conversation of an earlier one. The prompt follows, since nobody
-/// knows how much of it the client had kept when it was interrupted.
+/// Stands before the prompt of a try that resumes the conversation of an earlier one. The prompt follows, since Piton
+/// does not know how much of it the client had kept when it was interrupted.
 pub const GO_ON: &str = "You were interrupted in the middle of this task. Your conversation and your worktree are as \
                          they were; a command that ran then may have been cut off. Look at what is there, and go on. \
                          This is the task once more:\n\n";
 
-/// The longest piece of what is not JSON that is kept: error messages come at the end.
+/// How much of the output that is not JSON is kept: its end, where error messages stand.
 const NOISE: usize = 4 * 1024;
 
-/// What the lines so far come to.
+/// What the lines so far add up to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Story {
     adapter: Adapter,
     /// The conversation, once the client has named it.
     pub session: Option<String>,
-    /// The last thing the agent said.
+    /// The agent's last message.
     pub said: String,
-    /// What the session has used, where the client tells.
+    /// What the session has used, if the client reports it.
     pub used: Option<ByModel>,
-    /// What it has used since, as far as single messages tell.
+    /// What it has used since, as far as single messages report it.
     pub since: ByModel,
     /// An estimate of what it has used beyond both.
     pub unreported: ByModel,
@@ -229,7 +229,7 @@ impl Story {
                 broken(Fault::Outside, &format!("it said that it had finished, but {}", describe(exit)))
             }
             (None, Exit::Signal(_)) => broken(Fault::Outside, &format!("the client {}", describe(exit))),
-            // It goes no further when it was refused something, and has no last word then. The checks decide.
+            // The client stops when a call was refused, without a last message. The checks decide.
             (None, Exit::Code(0))
                 if self.adapter.facts().stops_when_denied && self.has_counted && self.denied.is_some() =>
             {
@@ -262,7 +262,7 @@ impl Story {
         self.limit
     }
 
-    /// The model whose limit that is, where it is of one model alone.
+    /// The model that the limit is about, if it is of one model alone.
     pub fn limited(&self) -> Option<&str> {
         self.limited.as_deref()
     }
@@ -278,7 +278,7 @@ impl Story {
     }
 }
 
-/// What one line says that was written about `now`; `None` if it is none of the client's lines.
+/// What one line says. It was written at about `now`. `None` if it is not a line of the client's stream.
 pub fn happenings(adapter: Adapter, line: &str, now: Timestamp) -> Option<Vec<Happening>> {
     let line = line.trim();
     if !line.starts_with('{') {
@@ -316,7 +316,7 @@ fn describe(exit: Exit) -> String {
     }
 }
 
-/// At most so many bytes of the end.
+/// At most `most` bytes of the end.
 fn end_of(text: &str, most: usize) -> &str {
     let mut start = text.len().saturating_sub(most);
     while !text.is_char_boundary(start) {

@@ -1,5 +1,5 @@
-//! The history of a target: which commit is whose work, which took another one back, and which stands for one that is
-//! no longer there. Everything here is decided on what was read; git is asked elsewhere.
+//! The history of a target: which task a commit belongs to, which commit reverts another, and which replaces one that
+//! no longer exists. This module only judges what was read; another one calls git.
 
 mod target;
 
@@ -10,7 +10,7 @@ pub use target::{Change, Lost, Part, Recorded, Target, Whole};
 use crate::message::merged_task;
 use crate::plan::{Content, Digest, Oid, TaskId, TaskSpec};
 
-/// A commit in a history, as far as its message tells whose work it is.
+/// A commit in a history, and what its message says about the task that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
     pub id: Oid,
@@ -57,7 +57,7 @@ pub struct History {
     squashed: HashSet<Place>,
     /// Commits that came in with one of them.
     brought: HashMap<Place, Place>,
-    /// Commits that were taken back, and by which.
+    /// Commits that were reverted, and by which commit.
     undone: HashMap<Place, Place>,
 }
 
@@ -119,7 +119,7 @@ impl History {
             reverts.iter().filter_map(|(id, of)| Some((history.find(id.as_str())?, of))).collect();
         reverts.sort_unstable();
         for (by, of) in reverts {
-            // One that was taken back itself takes nothing back.
+            // A revert that was itself reverted has no effect.
             if history.undone.contains_key(&by) {
                 continue;
             }
@@ -190,7 +190,7 @@ impl History {
         &self.commits[place]
     }
 
-    /// The commit a hash stands for, if it is part of the history and no other one is meant.
+    /// The commit of a hash, if it is in the history and the hash is not ambiguous.
     pub fn find(&self, hash: &str) -> Option<Place> {
         let hash = name_of(hash);
         if !is_hash(&hash) {
@@ -218,7 +218,7 @@ impl History {
         self.owners.entry(place).or_default().insert(task.clone());
     }
 
-    /// Whose work a commit is, if it is not this task's alone. Its message tells more than a note beside it.
+    /// The other task that a commit belongs to, if any. Its message counts more than a recorded note.
     pub fn other_owner(&self, place: Place, task: &TaskId) -> Option<&TaskId> {
         match self.named.get(&place) {
             Some(named) => Some(named).filter(|named| *named != task),
@@ -249,13 +249,14 @@ impl History {
         self.find(id.as_str())
     }
 
-    /// What stands for lost work. Nothing that was taken back does; for the work of one `task`, nothing that is another's.
+    /// The commit that replaces lost work. Reverted commits do not count; nor do, for the work of one `task`, commits
+    /// of another.
     pub fn stand_in(&self, task: Option<&TaskId>, tree: &Oid, work: &Change) -> StandIn {
         let mut later: Vec<Place> = work.later.iter().filter_map(|id| self.find(id.as_str())).collect();
         later.retain(|place| !self.undone.contains_key(place));
         later.sort_unstable();
-        // Agents can write any trailer. Only a merge of ours says by it what landed, or a commit that somebody made of such
-        // work on the target itself.
+        // Agents can write any trailer. It proves that work landed only in a merge of ours, or in a commit that a
+        // person made of such work on the target itself.
         let names = |place: &&Place| {
             (self.landings.contains(*place) || self.squashed.contains(*place))
                 && self.named.get(*place).is_some_and(|named| Some(named) == task)

@@ -115,7 +115,7 @@ impl Target {
         }
     }
 
-    /// The commit that does what a lost one did; with a task, none of another's.
+    /// The commit that does what a lost one did. With a task, commits of other tasks do not count.
     pub fn same_work(&self, task: Option<&TaskId>, commit: &Oid) -> StandIn {
         let Some(lost) = self.lost.get(commit) else { return StandIn::Nothing };
         let Some(change) = &lost.change else { return StandIn::Nothing };

@@ -205,7 +205,7 @@ fn only_a_merge_of_ours_lands_a_task() {
     assert_eq!(read(renamed).landings(&asked), Vec::<Place>::new(), "no run of ours");
 }
 
-/// The same for work that somebody rewrote.
+/// The same for work that a person rewrote.
 #[test]
 fn a_trailer_counts_where_no_agent_wrote_it() {
     let trailer = World::new(&["Squashed | T1", "[T1] Fix: it | T1", "c", "b", "a"], &[], &[]);

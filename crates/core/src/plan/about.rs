@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::TaskId;
 
-/// The list as its state file tells of it.
+/// The list, as its state file describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// From the root of the project.
     pub todolist_path: String,
-    /// The plan that the list was made from; empty: there is none. So the others.
+    /// The plan that the list was made from; empty if there is none. The same for the others.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plan_path: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -55,7 +55,7 @@ pub struct AboutTask {
 }
 
 impl About {
-    /// The list as it is now, of which a run knows more than the list says.
+    /// The list as it is now, with what only the run knows.
     #[must_use]
     pub fn known_from(mut self, before: Option<&About>) -> About {
         let Some(before) = before else { return self };

@@ -86,7 +86,7 @@ impl Argv {
     /// Stands for Piton's own program, wherever it is.
     pub const LOOK: &str = "piton:";
 
-    /// Whether this text is a review as it is shown: what a journal holds of a check is that.
+    /// Whether this text shows a review. A journal holds checks in this form.
     pub fn shows_review(text: &str) -> bool {
         text.contains(REVIEWS)
     }
@@ -134,7 +134,7 @@ impl Argv {
     }
 }
 
-/// Between the agent and what it is asked, where a review is shown.
+/// Stands between the agent and its instructions where a review is shown.
 const REVIEWS: &str = " reviews it: ";
 
 /// The line in `sh -c '…'`: options of the outer shell do not count inside.

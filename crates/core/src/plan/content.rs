@@ -15,7 +15,7 @@ use super::{Digest, Export, RepoPath, TaskSpec};
 #[serde(try_from = "String", into = "String")]
 pub struct Content {
     version: u32,
-    /// 64 bits: nobody chooses them, and few tasks are ever compared.
+    /// 64 bits are enough: no attacker chooses the texts, and few tasks are ever compared.
     digest: u64,
 }
 
@@ -32,10 +32,10 @@ pub struct Words<'a> {
 impl Content {
     /// Made of the fields of a spec, as journals have them.
     const OF_SPEC: u32 = 1;
-    /// Made of what a reader found in the author's own words, where the spec also holds what the plan says for all.
+    /// The content consists only of the author's own words, if the spec also holds what the plan says for all tasks.
     const OF_WORDS: u32 = 2;
-    /// Made of the fields of a spec but for its prompt. Journals of earlier versions have nothing else of tasks of other
-    /// systems, and the prompt also holds what the plan says for all.
+    /// The content consists of the fields of a spec without its prompt. Journals of earlier versions have only the spec
+    /// for tasks of other systems, and its prompt also holds what the plan says for all tasks.
     const OF_FIELDS: u32 = 3;
 
     fn of_spec(spec: &TaskSpec) -> Content {
@@ -71,8 +71,8 @@ impl TaskSpec {
         }
     }
 
-    /// Whether this is another task than the one that had this content. What an older journal has of a task is its spec,
-    /// so it is compared with that of this one.
+    /// Whether this is another task than the one that had this content. An older journal has only the spec of a task,
+    /// so that is compared.
     pub fn is_another_than(&self, known: Content) -> bool {
         let now = match known.version {
             Content::OF_SPEC => Some(Content::of_spec(self)),

@@ -1,4 +1,4 @@
-//! What changed between two versions of a plan, told so that a person can judge it.
+//! What changed between two versions of a plan, for a person to judge.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -73,7 +73,7 @@ pub fn difference(old: &[TaskSpec], new: &[TaskSpec]) -> String {
     if diff.is_empty() { "groups or landing checks differ".to_owned() } else { diff.to_string() }
 }
 
-/// What a check asks for beside its command.
+/// What a check requires besides its command.
 fn rules(check: &crate::plan::Check) -> String {
     let pipes = check.pipefail.map(|said| if said { ", pipefail" } else { ", no pipefail" });
     let fresh = check.fresh.then_some(", fresh");

@@ -22,7 +22,7 @@ pub struct Fences {
     /// The longest an agent may take to say anything at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub startup: Option<Span>,
-    /// Files that no task changes unless it names them, beside those that are always looked at.
+    /// Files that no task may change unless it names them, besides those that are always protected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protected: Vec<Pattern>,
     pub protect: Protect,
@@ -57,7 +57,7 @@ impl Sandbox {
 pub enum Protect {
     #[default]
     Report,
-    /// The work is not taken as it is.
+    /// The work is rejected.
     Block,
 }
 

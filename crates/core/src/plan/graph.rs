@@ -1,4 +1,4 @@
-//! The graph of dependencies: levels, cycles told as a story, and the critical path.
+//! The graph of dependencies: levels, readable cycles, and the critical path.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -19,7 +19,7 @@ pub struct Graph {
 pub struct Cycle(pub Vec<TaskId>);
 
 impl Cycle {
-    /// So many of its tasks are named; the middle of a longer one is left out.
+    /// How many of its tasks are named. The middle of a longer cycle is left out.
     const SHOWN: usize = 13;
 
     /// From the task that stands first in the plan: that one, what it waits for, and the whole way round.

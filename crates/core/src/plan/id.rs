@@ -200,8 +200,8 @@ impl Serialize for TaskId {
     }
 }
 
-/// The first eight bytes of a key whose bytes are ordered as ids are: a number is its length and its digits. Maps of ids
-/// compare them all the time, and these need no look at the text, which is elsewhere in memory.
+/// The first eight bytes of a key whose bytes are ordered as ids are: a number is its length and its digits. Maps of
+/// ids compare them all the time, and these bytes save a look at the text, which is elsewhere in memory.
 fn beginning(text: &str) -> u64 {
     let (mut key, mut at, mut rest) = ([0; 8], 0, text.as_bytes());
     let mut push = |byte: u8| {
@@ -234,8 +234,8 @@ impl PartialOrd for TaskId {
 
 /// Compare runs of digits as numbers and the rest as text; equal only for equal strings.
 fn natural(a: &str, b: &str) -> Ordering {
-    // Ids of a plan are much alike, and a map of them compares all the time: what they share says nothing,
-    // but for the digits of a number that goes on after it.
+    // Ids of a plan are much alike, and a map of them compares all the time. So their common beginning is skipped,
+    // except for the digits of a number that continues after it.
     let (x, y) = (a.as_bytes(), b.as_bytes());
     let Some(differ) = x.iter().zip(y).position(|(c, d)| c != d) else { return x.len().cmp(&y.len()) };
     let shared = x[..differ].iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);

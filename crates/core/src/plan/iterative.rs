@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RepoPath, TaskId};
 
-/// The folder as its files tell of it.
+/// The folder, as its files describe it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Iterative {
     /// The folder's name: commits and the archive call the work so.

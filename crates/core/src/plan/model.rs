@@ -43,9 +43,8 @@ impl Plan {
         Digest::of(&(&self.groups, &tasks, &landing))
     }
 
-    /// A task of this plan, or of an earlier version of it, as far as the plan's author wrote it. A gate of another
-    /// system is nothing that the author wrote, nor is what says whose words these are. Older journals have neither, and
-    /// the same hash.
+    /// A task of this plan, or of an earlier version of it, with only what the plan's author wrote. The author wrote
+    /// neither the gate of another system nor `source`. Older journals have neither, and the hash stays the same.
     pub(crate) fn as_authored<'s>(&self, spec: &'s TaskSpec) -> Cow<'s, TaskSpec> {
         let says_gates = self.settings.policy().as_written;
         let spec = as_written(spec);
@@ -57,7 +56,8 @@ impl Plan {
     }
 }
 
-/// A task without what its reader added to its checks: a plan that nobody changed is the same plan to every version.
+/// A task without what its reader added to its checks. So an unchanged plan has the same hash in every version of
+/// Piton.
 fn as_written(task: &TaskSpec) -> Cow<'_, TaskSpec> {
     if task.checks.iter().all(|check| check.pipefail != Some(true)) {
         return Cow::Borrowed(task);
@@ -103,8 +103,7 @@ pub struct TaskSpec {
     /// Its checks are run before any agent: where they pass, there is nothing to do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub check_first: bool,
-    /// When its budget is spent, or it turns out to be impossible, the run goes on without it, and so does what
-    /// depends on it.
+    /// When its budget is spent, or it turns out to be impossible, the run and its dependents continue without it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_fail: bool,
     /// It judges the whole: its pass counts for the tree that it saw, and no other.
@@ -140,7 +139,7 @@ impl fmt::Display for Outside {
     }
 }
 
-/// The longest a client with a stream may do nothing, where nobody says otherwise.
+/// The longest a client with a stream may do nothing, unless the plan says otherwise.
 pub const SILENCE: Span = Span::minutes(10);
 
 impl TaskSpec {
@@ -175,14 +174,14 @@ pub enum Export {
 /// What holds for a whole run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The system whose plan it is: its state files are kept, its habits followed.
+    /// The system of the plan: Piton keeps its state files and follows its rules.
     #[serde(flatten)]
     pub form: Form,
     pub schedule: Schedule,
     pub max_parallel: u32,
     pub exhausted: Exhausted,
-    /// Who takes over after the first failure, the second, and so on; the last one stays. Names in `agents`, or of a
-    /// role that the task's own agent is given.
+    /// The agents that take over after the first failure, the second, and so on; the last one stays. Each is a name in
+    /// `agents`, or a role for the task's own agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalation: Vec<String>,
     /// The agent that turns a failed check into words for the next try, if one does.
@@ -235,7 +234,7 @@ impl Settings {
     /// Conflicts in the life of a task.
     pub const CONFLICTS: u32 = 3;
 
-    /// The system whose plan it is.
+    /// The system of the plan.
     pub fn system(&self) -> SystemRef {
         self.form.system()
     }
@@ -245,7 +244,7 @@ impl Settings {
         self.form.policy()
     }
 
-    /// Who takes over a task that has failed so often.
+    /// The agent that takes over a task after this many failures.
     pub fn rung(&self, failures: u32) -> Option<&str> {
         let nth = usize::try_from(failures).unwrap_or(usize::MAX).min(self.escalation.len());
         self.escalation.get(nth.checked_sub(1)?).map(String::as_str)
@@ -290,7 +289,7 @@ impl Default for Settings {
 /// An issue of the project's tracker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issue {
-    /// 0: it has none.
+    /// 0: it has no number.
     pub number: u64,
     pub title: String,
 }
@@ -327,7 +326,7 @@ pub struct Agent {
     /// Whose limits and credentials it works under. None: as its client usually does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// Who stands in while its provider lets no agent work: a name in [`Settings::agents`].
+    /// The stand-in while its provider is unavailable: a name in [`Settings::agents`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
     /// It does not get Piton's tools.
@@ -339,7 +338,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Who lets it work, where `name` is its own: agents of one provider meet its limits together.
+    /// Its provider; `name` is the agent's own name. Agents of one provider share its limits.
     pub fn provider<'a>(&'a self, name: &'a str) -> &'a str {
         let usual = || self.adapter.provider(self.model.as_deref()).unwrap_or(name);
         self.provider.as_deref().unwrap_or_else(usual)
@@ -352,7 +351,7 @@ impl Agent {
     }
 }
 
-/// What a client may do without asking, since nobody is there to ask.
+/// What a client may do without asking, since no person is there to ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permissions {
@@ -417,7 +416,7 @@ pub enum Land {
     /// In one move of the target, from a proven tree to a proven tree.
     #[default]
     Batch,
-    /// One by one: each commit of the target's first parents is proven, for those who bisect.
+    /// One by one: each commit of the target's first parents is proven, so that `git bisect` works.
     Each,
 }
 
@@ -434,11 +433,11 @@ impl Land {
 pub enum Exhausted {
     /// Nothing new starts; what is verified still lands.
     Stop,
-    /// What does not depend on it goes on, in its group.
+    /// Tasks of its group that do not depend on it continue.
     Continue,
-    /// In later groups, too: a group is over when nothing in it can go on.
+    /// The same in later groups: a group is over when nothing in it can continue.
     Pass,
-    /// Everything goes on without it, what depends on it as well.
+    /// Everything continues without it, even its dependents.
     Skip,
 }
 

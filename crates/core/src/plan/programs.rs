@@ -1,4 +1,4 @@
-//! Which program a check starts first, where that can be told by looking.
+//! Which program a check starts first, if its command line shows that.
 
 use super::{Argv, Check, shell};
 
@@ -26,7 +26,7 @@ pub fn first_program(check: &Check) -> Option<String> {
 }
 
 fn first_of_line(line: &str) -> Option<String> {
-    // A path of its own, or functions and aliases of its own, may bring any program.
+    // A line that sets its own path, functions or aliases may run any program.
     let is_own = |word: &str| line.contains(word);
     if ["PATH", "()", "function ", "alias ", "<<", ". ", "source ", "eval "].into_iter().any(is_own) {
         return None;
@@ -69,7 +69,7 @@ mod tests {
             ("for f in *.sh; do sh $f; done", None),
             ("{ make; }", None),
             ("(make)", Some("make")),
-            // Nobody knows what these come to.
+            // Only a shell can tell which program these run.
             ("$RUNNER test", None),
             ("PATH=$PWD/bin:$PATH lint", None),
             ("lint() { true; }; lint", None),

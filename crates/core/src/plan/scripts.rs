@@ -1,7 +1,8 @@
-//! Which files of a project a check executes. Who changes one of them changes how work is judged.
+//! Which files of a project a check executes. A task that changes one of them changes how work is judged.
 //!
-//! A program that is named by its path, a script behind an interpreter or a test runner, and the file that `make` or `just`
-//! goes by. Files that a check only reads are none; nor is `package.json`, which changes for many other reasons.
+//! A program that is named by its path, a script behind an interpreter or a test runner, and the file that `make` or
+//! `just` reads. Files that a check only reads do not count; nor does `package.json`, which changes for many other
+//! reasons.
 
 use super::{Argv, Check, shell};
 

@@ -57,7 +57,7 @@ pub fn hides(line: &str) -> Vec<Hides> {
     let tokens = tokens(line);
     let commands: Vec<(&str, &[Token])> = commands(&tokens);
     let mut found = Vec::new();
-    // Who stops at the first failure, or looks at how a command ended, hides nothing.
+    // A line that stops at the first failure, or looks at exit codes, hides nothing.
     let is_strict = line.contains("$?") || {
         let first = commands.first().map(|(_, tokens)| words(tokens)).unwrap_or_default();
         first.first().is_some_and(|word| word == "set")

@@ -1,5 +1,5 @@
-//! What an agent is told about the tries before it: how they ended, and what to do about the last one. What to do is
-//! Piton's order; what others said about it is a quotation.
+//! What a prompt says about earlier tries: how they ended, and what to do about the last one. What to do is Piton's
+//! instruction; what others said about it is quoted.
 
 use std::fmt::Write as _;
 
@@ -7,9 +7,9 @@ use super::{LONGEST_FEEDBACK, cut, fenced, one_line, quoted};
 use crate::plan::TaskId;
 use crate::run::{CheckEnding, Ending};
 
-/// So many of the earlier tries are told, the last ones.
+/// How many earlier tries a prompt lists: the last ones.
 const MOST_TRIES: usize = 8;
-/// Of how a try ended, and of what another task is for, so many letters.
+/// The most characters of a line about how a try ended, or about what another task is for.
 const LONGEST_LINE: usize = 200;
 const LONGEST_AIM: usize = 400;
 
@@ -33,7 +33,7 @@ pub struct Failure {
     pub logs: Vec<(String, String)>,
     /// The files that do not merge.
     pub files: Vec<String>,
-    /// The tasks that landed before, which the work does not go together with.
+    /// The tasks that landed before and with which the work fails.
     pub others: Vec<Other>,
     /// A person has answered it.
     pub is_answered: bool,

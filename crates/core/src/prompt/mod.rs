@@ -1,5 +1,5 @@
-//! What an agent is told: the words stand in templates, and what comes from others is quoted here, so that no template
-//! can let it speak for itself.
+//! Prompts of agents. The words stand in templates. Text of others is quoted here, so that no template can pass it off
+//! as Piton's.
 
 mod failure;
 mod templates;
@@ -19,9 +19,9 @@ use crate::review;
 use crate::run::verdict;
 use crate::terminal::clean_text;
 
-/// Advice beyond this is cut: it is read with every try.
+/// Advice beyond this is cut: every try reads it.
 const LONGEST_ADVICE: usize = 8 * 1024;
-/// And so is feedback: with more than this nobody begins at the right end.
+/// Feedback beyond this is cut: an agent would not find the first error in more.
 const LONGEST_FEEDBACK: usize = 16 * 1024;
 /// The agent that writes feedback sees the beginning of a diff; all of it is in the worktree.
 const LONGEST_DIFF: usize = 32 * 1024;
@@ -48,10 +48,10 @@ pub struct Answer {
 
 /// The longest answer that is accepted. It is never cut: half an order may be the wrong one.
 pub const LONGEST_ANSWER: usize = 8 * 1024;
-/// Of what was asked, the end: questions come last.
+/// Only the end of a question is kept: questions come last.
 const LONGEST_QUESTION: usize = 2 * 1024;
 
-/// The role that also gets to know what the rest of the run has come to.
+/// The role whose prompt also describes the rest of the run.
 pub const WIDER: &str = "wider-context";
 
 /// A task that was completed under the same id before.
@@ -76,7 +76,7 @@ impl Before {
 /// Where an agent works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workplace<'a> {
-    /// A git worktree of its own. `base`: the commit its work begins at, shortened; empty where nobody knows it.
+    /// A git worktree of its own. `base`: the commit its work begins at, shortened; empty if it is unknown.
     Worktree { base: &'a str },
     /// The project's checkout: nothing is committed.
     Checkout,
@@ -94,7 +94,7 @@ impl Default for Workplace<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Brief<'a> {
     pub attempt: u32,
-    /// How many there may be; 0 where nobody knows.
+    /// How many there may be; 0 if unknown.
     pub attempts: u32,
     /// How the last try failed.
     pub failure: Option<&'a Failure>,
@@ -111,19 +111,19 @@ pub struct Brief<'a> {
     pub piton: Option<&'a str>,
     /// It has Piton's tools.
     pub has_tools: bool,
-    /// Nobody answers questions, and what may be decided without them is.
+    /// The agent decides for itself what it would ask, unless it destroys something.
     pub auto_answer: bool,
     /// What is checked before any task lands.
     pub landing_checks: &'a [Check],
     /// What people answered, the newest last.
     pub answers: &'a [Answer],
-    /// What everybody has to heed, the newest last.
+    /// Rules for all agents, the newest last.
     pub guardrails: &'a [Advice],
     /// What people and scripts say about the task.
     pub advice: &'a [Advice],
-    /// What the tasks that it rests on made, decided and noted.
+    /// What the tasks that it depends on made, decided and noted.
     pub made: &'a str,
-    /// What the run has come to, for a role that looks further.
+    /// A description of the run, for the role that gets one.
     pub orientation: &'a str,
 }
 
@@ -232,7 +232,7 @@ pub fn fix(task: &TaskId, attempt: u32, feedback: Option<&str>) -> String {
     ours("fix", retry(task, attempt, 0, failure.as_ref(), &[]))
 }
 
-/// What the template about the last failure speaks of.
+/// The variables of the template about the last failure.
 fn retry(task: &TaskId, attempt: u32, attempts: u32, failure: Option<&Failure>, tries: &[Try]) -> Value {
     context! {
         attempt => attempt,
@@ -287,7 +287,7 @@ fn one_line(text: &str) -> String {
     clean_text(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// So many letters of it.
+/// At most `most` characters of it.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -295,7 +295,7 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Text of others, so much of it, between marks that nothing in it can close.
+/// Text of others, cut to `longest`, between marks that nothing in it can close.
 fn fenced(text: &str, longest: usize) -> String {
     let text = clean_text(text.as_bytes());
     let text = text.trim_end();
@@ -311,7 +311,7 @@ fn fenced(text: &str, longest: usize) -> String {
     Fence::around(&said)
 }
 
-/// What others told in the run, as such.
+/// Text of others in the run, quoted.
 fn quoted(text: &str) -> String {
     let text = clean_text(text.as_bytes());
     let lines: Vec<String> =
@@ -319,7 +319,7 @@ fn quoted(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Words from outside, as such: quoted, with whose they are.
+/// Advice from outside, quoted, with its author.
 fn advised(advice: &[Advice]) -> String {
     let said = |Advice { by, text }: &Advice| {
         let by = clean_text(by.as_bytes()).replace('\n', " ");

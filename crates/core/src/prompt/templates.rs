@@ -12,8 +12,8 @@ use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, context};
 
 use crate::diagnostic::{Diagnostic, nearest};
 
-/// Ours, by name. `worker` is the whole, of which `task`, `fix` and `answers` are parts. An agent that takes over after a
-/// failure gets the template of its name as its role.
+/// Ours, by name. `worker` is the whole prompt; `task`, `fix` and `answers` are parts of it. An agent that takes over
+/// after a failure gets the template of its name as its role.
 const OURS: [(&str, &str); 10] = [
     ("worker", include_str!("worker.md")),
     ("task", include_str!("task.md")),
@@ -30,7 +30,7 @@ pub(super) const REVIEWER: &str = "reviewer";
 pub(super) const VERIFIER: &str = "verifier";
 pub(super) const FEEDBACK: &str = "feedback";
 
-/// What templates about work may speak of.
+/// The variables of templates about work.
 const OF_WORK: [&str; 30] = [
     "task",
     "task.id",
@@ -127,7 +127,7 @@ impl Default for Prompts {
 }
 
 impl Prompts {
-    /// With templates that people wrote, by name, in place of ours or beside them.
+    /// With templates that people wrote, by name. They replace or extend ours.
     pub fn with(own: impl IntoIterator<Item = (String, String)>) -> Result<Prompts, Vec<Broken>> {
         let (mut prompts, mut broken, mut names) = (Prompts::default(), Vec::new(), Vec::new());
         for (name, text) in own {
@@ -136,7 +136,8 @@ impl Prompts {
                 Err(error) => broken.push(describe(&error, &name, &text)),
             }
         }
-        // What one of them includes may be what is broken: that is said first.
+        // A template may fail because of a broken one that it includes. So those that are broken by themselves are
+        // reported first.
         if broken.is_empty() {
             broken.extend(names.iter().flat_map(|name| prompts.strangers(name)));
         }
@@ -144,7 +145,7 @@ impl Prompts {
             let wholes = ["worker", REVIEWER, VERIFIER, FEEDBACK].map(str::to_owned);
             let tried = names.iter().chain(&wholes).filter_map(|name| prompts.tried(name).err());
             broken.extend(tried);
-            // One that several include is told of once.
+            // A template that several include is reported once.
             broken.dedup_by(|one, other| one.name == other.name);
         }
         if broken.is_empty() { Ok(prompts) } else { Err(broken) }
@@ -171,7 +172,7 @@ impl Prompts {
         let used: BTreeSet<String> = template.undeclared_variables(true).into_iter().collect();
         let strange = used.into_iter().filter(|word| !known.contains(&word.as_str()));
         let broken = |word: String| {
-            // With spaces around its dots it stands there otherwise; its beginning does not.
+            // The template may have spaces around the dots. Then only the first part is found.
             let whole = [word.as_str(), word.split('.').next().unwrap_or_default()];
             let span = whole.into_iter().find_map(|part| Some((text.find(part)?, part.len())));
             let span = span.map_or(0..0, |(start, length)| start..start + length);

@@ -7,7 +7,7 @@ use crate::client::Adapter;
 
 /// Letters alone are a word up to this length (`disabled`, `development`), and may be a password from there on.
 const LONGEST_WORD: usize = 16;
-/// What lets a client in is no shorter; beside it are words such as `token_type`.
+/// Credentials are not shorter. Shorter values next to them are words, such as that of `token_type`.
 const SHORTEST_KEPT: usize = 12;
 
 /// Whether a variable of this name and value holds something to hide.
@@ -37,7 +37,7 @@ pub fn secrets_in(name: &str, value: &str) -> Vec<String> {
     parts
 }
 
-/// What is to be hidden of a file in which a client keeps what lets it in.
+/// The secrets in a file in which a client keeps its credentials.
 pub fn secrets_in_json(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     in_json(&parsed(text), &mut parts);
@@ -62,7 +62,7 @@ fn says_secret(name: &str, value: &str) -> bool {
         "PASSWORDS",
         "CREDENTIALS",
     ];
-    // These say it only at the end: `XDG_SESSION_TYPE`, `JWT_ISSUER` and `AUTH_TYPE` are known to everybody.
+    // These name a secret only at the end: `XDG_SESSION_TYPE`, `JWT_ISSUER` and `AUTH_TYPE` hold no secret.
     const LAST: [&str; 8] = ["PWD", "AUTH", "COOKIE", "COOKIES", "SESSION", "JWT", "BEARER", "WEBHOOK"];
     // Where a secret is, rather than what it is.
     const PLACES: [&str; 6] = ["FILE", "PATH", "DIR", "HOME", "SOCK", "URL"];

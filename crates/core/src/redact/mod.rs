@@ -19,7 +19,7 @@ use shapes::Shapes;
 /// What stands where a secret stood.
 pub const MARK: &str = "[redacted]";
 
-/// A shorter value would be found in words that are nobody's secret.
+/// A shorter value would also match ordinary words.
 const SHORTEST: usize = 8;
 
 /// Knows what to hide.
@@ -135,7 +135,7 @@ impl Stream {
 #[derive(Default)]
 struct Known {
     kept: Vec<u8>,
-    /// So many of the first bytes kept belong to a secret whose mark is written.
+    /// How many of the first kept bytes belong to a secret whose mark is already written.
     covered: usize,
 }
 

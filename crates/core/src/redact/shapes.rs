@@ -59,7 +59,7 @@ const SHAPES: [Shape; 27] = [
         may_hold: is_dotted,
         most: 640,
     },
-    // A private key, also with its lines written as `\n`. Who only speaks of one writes no base64 after it.
+    // A private key, also with its lines written as `\n`. A text that only mentions one has no base64 after it.
     Shape {
         start: "-----BEGIN ",
         rest: r"[A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\\\r\n]{40,}",
@@ -87,7 +87,7 @@ fn is_wrapped(byte: u8) -> bool {
 
 /// The longest beginning that is kept back.
 const LONGEST: usize = 640;
-/// So far before a key is looked for what ends there: the colour `\u001b[38;2;255;255;255m`.
+/// How far before a key the search for an escape goes: enough for the colour `\u001b[38;2;255;255;255m`.
 const LONGEST_ESCAPE: usize = 32;
 
 #[derive(Debug)]
@@ -140,7 +140,7 @@ fn shape(pattern: PatternID) -> &'static Shape {
     &SHAPES[pattern.as_usize()]
 }
 
-/// Whether a key may begin there: `task-…` is none, although it holds `sk-`.
+/// Whether a key may begin there: `task-…` is not a key, although it contains `sk-`.
 fn may_begin(bytes: &[u8], at: usize, start: &str) -> bool {
     at == 0
         || !is_word(bytes[at - 1])
@@ -174,7 +174,7 @@ fn shape_of(found: &[u8]) -> Option<&'static Shape> {
 /// The search for shapes in pieces of a stream.
 #[derive(Default)]
 pub(super) struct Held {
-    /// What may yet become a key, with some bytes before it, which tell whether a word begins there.
+    /// What may yet become a key, with some bytes before it, which show whether a word begins there.
     kept: Vec<u8>,
     /// How many of them are out already: those before it.
     out: usize,

@@ -10,7 +10,7 @@ use crate::time::Timestamp;
 pub enum AgentEnd {
     /// It says it is done. Only a claim: the checks decide.
     Done,
-    /// It says that everything was as it is asked for before it began, so it changed nothing. Only a claim, too.
+    /// It says that everything was done before it began, so it changed nothing. This is only a claim, too.
     Already {
         reason: String,
     },
@@ -30,15 +30,15 @@ pub enum AgentEnd {
     Limit {
         reason: String,
         until: Timestamp,
-        /// What the client calls the model, where the limit is of one model alone.
+        /// What the client calls the model, if the limit is of one model alone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
-    /// Its provider does not let it in: credentials, payment. The task is not to blame.
+    /// Its provider rejects it: credentials or payment. The task is not to blame.
     Refused {
         reason: String,
     },
-    /// The model declined to go on with this conversation. A fresh one may fare better, once.
+    /// The model declined to continue this conversation. One try with a fresh conversation is worth it.
     Declined {
         reason: String,
     },

@@ -22,7 +22,7 @@ impl Closing {
     }
 }
 
-/// What an agent waits for that ended without a word that it is done.
+/// What an agent waits for that ended without saying that it is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "asks", rename_all = "snake_case")]
 pub enum Asks {

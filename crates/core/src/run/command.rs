@@ -1,4 +1,5 @@
-//! What somebody wants to happen. The rules say whether it may, and as which events.
+//! Commands: what a person, an agent or the engine asks for. The rules decide whether it may happen, and as which
+//! events.
 
 use std::fmt;
 
@@ -33,8 +34,7 @@ pub enum Command {
     Replan(Box<Plan>),
     /// The plan has tasks that the run does not know; nothing else in it is new. Beside an engine, too.
     Extend(Box<Plan>),
-    /// The plan says something else about tasks that nobody works on and that are not completed, or has other settings.
-    /// Beside an engine, too.
+    /// The plan has changed: its settings, or tasks that are not completed and have no holder. Beside an engine, too.
     Follow(Box<Revision>),
     /// An engine holds the run's lock and begins.
     Attach {
@@ -57,12 +57,12 @@ pub enum Command {
         by: String,
         now: bool,
     },
-    /// Nobody wants this run any more. It stays as it is, until somebody works on it again.
+    /// A person closes this run. It stays as it is until a person or an engine works on it again.
     Close {
         by: String,
         reason: String,
     },
-    /// A provider whose servers had failed was asked for the `nth` time. Without an end it has answered.
+    /// A provider whose servers had failed was asked for the `nth` time. It has answered unless there is an `end`.
     Asked {
         provider: String,
         nth: u32,
@@ -83,13 +83,13 @@ pub enum Command {
         task: TaskId,
         holder: Holder,
     },
-    /// Where things stand as a task is begun by the ledger.
+    /// The state of the project when a holder of the ledger starts a task.
     Mark {
         task: TaskId,
         fence: u64,
         mark: Mark,
     },
-    /// A holder of the ledger is at work as long as this process lives.
+    /// A holder of the ledger counts as working while this process lives.
     Bind {
         task: TaskId,
         fence: u64,
@@ -101,7 +101,7 @@ pub enum Command {
         fence: u64,
         process: HolderProcess,
     },
-    /// Take a task back from a holder of the ledger who is not at work on it.
+    /// Take a task back from a holder of the ledger that does not work on it any more.
     Release {
         task: TaskId,
         fence: u64,
@@ -134,8 +134,8 @@ pub enum Command {
         tree: Oid,
         results: Vec<CheckResult>,
     },
-    /// An agent among the checks is to begin, and would be the first since a usage limit; `results` are of those before
-    /// it, which all passed.
+    /// An agent among the checks is about to start, and would be the first since a usage limit. `results` are those of
+    /// the checks before it, which all passed.
     ReviewerBegins {
         task: TaskId,
         fence: u64,
@@ -143,7 +143,8 @@ pub enum Command {
         results: Vec<CheckResult>,
         agent: String,
     },
-    /// An agent among the checks was not let in by its provider, or may use no more; `results` are of those before it, which all passed.
+    /// The provider of an agent among the checks rejected it, or its budget is spent. `results` are those of the checks
+    /// before it, which all passed.
     ReviewerCut {
         task: TaskId,
         fence: u64,
@@ -154,7 +155,7 @@ pub enum Command {
         agent: String,
         end: AgentEnd,
     },
-    /// An agent that was to help, and that nothing waits for, was not let in by its provider.
+    /// The provider of a helping agent rejected it. Nothing waits for that agent.
     HelperCut {
         task: TaskId,
         agent: String,
@@ -187,7 +188,7 @@ pub enum Command {
         /// Those that land in the same move, before it.
         before: Vec<Carried>,
         results: Vec<CheckResult>,
-        /// Tasks whose files this leaves as they are: verdicts of the agents among their checks are carried over.
+        /// Tasks whose files this does not change: verdicts of the agents among their checks stay valid.
         untouched: Vec<TaskId>,
     },
     /// Textual conflict, or red together with what landed before.
@@ -258,13 +259,13 @@ pub enum Command {
         by: String,
         reason: String,
     },
-    /// Release a task that needed a person; the next agent is told `note`.
+    /// Release a task that needed a person. The prompt of the next agent has `note`.
     Unblock {
         task: TaskId,
         by: String,
         note: String,
     },
-    /// Tell the next agent of a task what to do. A task that stopped because it needed that goes on.
+    /// Tell the next agent of a task what to do. A task that had stopped for an answer continues.
     Answer {
         task: TaskId,
         by: String,
@@ -298,7 +299,7 @@ pub enum Command {
         by: String,
         note: Note,
     },
-    /// Every task is completed, and the project's description is brought up to that, or not.
+    /// Every task is completed, and the project's description was updated, or could not be.
     ContextUpdated(Box<ContextUpdate>),
 
     LandingLost {
@@ -314,9 +315,10 @@ pub enum Command {
 }
 
 impl Command {
-    /// The same as an engine says it. A fence tells which attempt it is about, and not who says so: two engines may carry out
-    /// the same action, and what one of them saw is then not what the other made of it. So an engine that has lost its run
-    /// decides nothing in it. What it knows and nobody else stays true, and so does what people wish.
+    /// The same command, sent by this engine. A fence names the attempt, not the engine: two engines may carry out the
+    /// same action, and one must not report what the other did. So an engine that has lost its run decides nothing in
+    /// it. Three kinds pass unchanged: the start and end of the engine itself, facts that only it knows, and requests
+    /// of people.
     pub fn of_engine(self, engine: &str) -> Command {
         match self {
             Command::Attach { .. }
@@ -328,8 +330,8 @@ impl Command {
         }
     }
 
-    /// The same as a proof found it. A candidate may be proven again, in other company or on another tip, and then what was
-    /// found before says nothing. What a landing waits for, and what git has, stays true.
+    /// The same command, sent by this proof. A candidate may be proven again, with other candidates or on another tip.
+    /// Then earlier results say nothing. What a landing waits for, and what git has, stays true.
     pub fn of_proof(self, proof: u64) -> Command {
         match self {
             Command::ProofEnded { .. }
@@ -380,7 +382,7 @@ pub enum Claim {
         results: Vec<CheckResult>,
         evidence: Evidence,
     },
-    /// The same of one that is to be confirmed: somebody new looks first whether anything is left.
+    /// The same for a task that has to be confirmed: another agent first looks whether anything is left.
     ToConfirm {
         tree: Option<Oid>,
         results: Vec<CheckResult>,
@@ -395,8 +397,8 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// Whether somebody new has to look before it is taken: at what is to be confirmed, and at what was changed by whoever
-    /// was to confirm it.
+    /// Whether another agent has to look before the claim is accepted: the task is to be confirmed, or the agent that
+    /// was to confirm it has changed something.
     pub(super) fn asks_again(&self, task: &Task) -> bool {
         match self {
             Claim::ToConfirm { .. } => task.confirm,
@@ -425,7 +427,7 @@ pub enum Stop {
 pub struct Refusal {
     pub reason: String,
     pub hint: Option<String>,
-    /// The command speaks of an attempt that is no longer the current one.
+    /// The command is about an attempt that is no longer the current one.
     pub stale: bool,
 }
 

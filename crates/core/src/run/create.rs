@@ -34,7 +34,7 @@ pub(super) fn create(new: &NewRun) -> Result<Vec<Event>, Stop> {
     Ok([created].into_iter().chain(added).collect())
 }
 
-/// Take the plan as it is now, task by task. No engine may be at work meanwhile.
+/// Adopt the plan as it is now, task by task. No engine may be running meanwhile.
 pub(super) fn replan(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>, Stop> {
     if run.engine.is_some() {
         return Err(Refusal::hinted("an engine is working on this run", "`piton stop` stops it"));
@@ -89,7 +89,7 @@ pub(super) fn lands_otherwise(run: &Run, plan: &Plan) -> bool {
     written(&run.settings.landing_checks) != written(&plan.settings.landing_checks)
 }
 
-/// A plan that allows more of them answers a task that ran out of attempts.
+/// If the plan now allows more attempts, a task that ran out of them gets more.
 pub(super) fn raised(task: &Task, spec: &TaskSpec) -> Option<Event> {
     let is_spent = task.decided == Status::Abandoned && task.spent >= task.budget;
     (is_spent && spec.attempts > task.spent).then(|| Event::Raised {
@@ -107,7 +107,7 @@ pub(super) fn moved(task: &Task, spec: &TaskSpec, (level, tail): (u32, u32)) -> 
     [changed].into_iter().chain((attempts != spec.attempts).then_some(raised)).collect()
 }
 
-/// Take up what the plan has besides the run's tasks. Those stay as they are, whoever works on them.
+/// Add the tasks that the plan has and the run does not. The tasks of the run stay as they are, even those in progress.
 pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>, Stop> {
     if plan.hash() == run.plan_hash {
         return Ok(Vec::new());
@@ -185,8 +185,8 @@ pub(super) fn look_again(state: &State, plan: &Plan, events: &mut Vec<Event>) {
         events.extend(match task.decided {
             Status::Completed => Some(open_again()),
             Status::Pending | Status::Skipped | Status::Merging => None,
-            // A review that is under way has not seen it, either. One that was given up looks again, with the rounds of
-            // fixes that it has left.
+            // A review in progress has not seen it, either. An abandoned one looks again, with the rounds of fixes that
+            // it has left.
             _ if !plan.settings.policy().review_of_all => None,
             _ => Some(open_again()),
         });

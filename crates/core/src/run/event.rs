@@ -1,4 +1,4 @@
-//! What happened. Events are facts, never wishes; once committed they are never changed.
+//! What happened. Events are facts, never requests. Once committed, they are never changed.
 //!
 //! On disk an event is its JSON. A field may be added with a default; a name is never used again for
 //! something else. An event this version does not know stops the reader rather than being skipped.
@@ -39,7 +39,7 @@ pub enum Event {
         plan_hash: Digest,
         groups: Vec<Group>,
         settings: Box<Settings>,
-        /// The branch work lands on, and where it stood; none where there is no git.
+        /// The branch that work lands on, and its commit at that time. `None` without git.
         target: Option<String>,
         base: Option<Oid>,
         /// Where worktrees are made.
@@ -51,10 +51,10 @@ pub enum Event {
         groups: Vec<Group>,
         settings: Box<Settings>,
     },
-    /// What the plan and `piton.toml` say beside the tasks is adopted as it is now.
+    /// The settings of the plan and of `piton.toml` are adopted as they are now.
     SettingsAdopted {
         settings: Box<Settings>,
-        /// What an engine at work goes by from now on. None: nobody was at work.
+        /// The session that the running engine uses from now on. None: no engine was running.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session: Option<Box<Session>>,
         /// The settings that differ, as people write them.
@@ -92,7 +92,7 @@ pub enum Event {
         by: String,
         now: bool,
     },
-    /// Nobody wants the run any more: it does not count as unfinished until somebody works on it again.
+    /// A person closed the run: it does not count as unfinished until a person or an engine works on it again.
     RunClosed {
         by: String,
         #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -104,36 +104,36 @@ pub enum Event {
         attempt: u32,
         fence: u64,
         holder: Holder,
-        /// Who begins; empty where that is no agent.
+        /// The agent that starts; empty if checks run first, or a holder of the ledger works.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         agent: String,
-        /// For whom it stands in, whose provider is out.
+        /// The agent that it stands in for, whose provider is unavailable.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         instead_of: Option<String>,
-        /// This attempt was begun before and cost nothing.
+        /// This attempt was started before, and that start cost nothing.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         resumed: bool,
     },
-    /// Where things stood when a task was begun by the ledger.
+    /// The state of the project when a holder of the ledger started a task.
     Marked {
         task: TaskId,
         fence: u64,
         mark: Box<Mark>,
     },
-    /// Its holder is at work as long as this process lives.
+    /// Its holder counts as working while this process lives.
     HolderBound {
         task: TaskId,
         fence: u64,
         process: HolderProcess,
     },
-    /// A task is called done whose work is not committed: the claim waits until it is.
+    /// A task is reported done whose work is not committed: the claim waits until it is.
     ClaimWaits {
         task: TaskId,
         fence: u64,
         by: String,
         files: Vec<String>,
     },
-    /// Its holder is not at work on it: it may be begun again. No attempt is spent.
+    /// Its holder does not work on it any more: it may be started again. No attempt is spent.
     Released {
         task: TaskId,
         fence: u64,
@@ -149,7 +149,7 @@ pub enum Event {
     AgentEnded {
         task: TaskId,
         fence: u64,
-        /// Who it was.
+        /// The agent that ended.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         agent: String,
         end: AgentEnd,
@@ -169,7 +169,7 @@ pub enum Event {
     ConfirmationStarted {
         task: TaskId,
         fence: u64,
-        /// Who it is; empty where nobody was asked by name.
+        /// The profile of that agent; empty in a ledger, where a task has no profile.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         agent: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -202,7 +202,7 @@ pub enum Event {
         agent: String,
         end: AgentEnd,
     },
-    /// A provider whose servers had failed was asked a harmless question. Without an end it has answered.
+    /// A provider whose servers had failed was asked a harmless question. It has answered unless there is an `end`.
     ProviderAsked {
         provider: String,
         agent: String,
@@ -260,7 +260,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         before: Vec<Carried>,
     },
-    /// The target was not moved; the candidate has to be built anew.
+    /// The target was not moved. The candidate has to be built again.
     LandingReturned {
         task: TaskId,
         fence: u64,
@@ -279,11 +279,11 @@ pub enum Event {
         /// Commits that were made by hand and count for this task.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         counts: Vec<Oid>,
-        /// Of a gate that the ledger reports: the tree of everything at that moment.
+        /// For a gate that the ledger reports: the tree of the whole project at that moment.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         saw: Option<Oid>,
     },
-    /// The worktree and its refs are gone.
+    /// The worktree and its refs were removed.
     CleanedUp {
         task: TaskId,
         fence: u64,
@@ -336,15 +336,15 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<u64>,
     },
-    /// A completed task is open again, since what it was completed for is not what is asked now; or one that was under way
-    /// begins again for that reason.
+    /// A completed task is opened again, because the plan now asks for something else. Or a task in progress starts
+    /// again for that reason.
     Reopened {
         task: TaskId,
         reason: Reopening,
         /// How it had been completed, if it was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         was: Option<Proof>,
-        /// Its checks run before any agent, on the target as it is: where they pass, there is nothing to do.
+        /// Its checks run before any agent, on the current target. If they pass, there is nothing to do.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         checks_first: bool,
     },
@@ -360,13 +360,13 @@ pub enum Event {
         by: String,
         past: Box<ImportedTask>,
     },
-    /// A task of another list that it waits for was seen to be completed there, or to be so no more.
+    /// Piton saw that a task of another list, which it waits for, is completed there, or not any more.
     OutsideSeen {
         task: TaskId,
         need: Outside,
         done: bool,
     },
-    /// Somebody gave it up, although attempts may have been left.
+    /// A person or an agent abandoned it, although attempts may have been left.
     GivenUp {
         task: TaskId,
         by: String,
@@ -466,7 +466,7 @@ impl Event {
 }
 
 impl Event {
-    /// What somebody says the next try should do about its task, and who says so.
+    /// Advice for the next try of a task: who gave it, and its text.
     pub fn advice(&self) -> Option<(&str, &str)> {
         let (by, report) = match self {
             Event::Noted { by, note: Note::Entry { task: Some(_), text, for_next: true } } => {
@@ -484,7 +484,7 @@ impl Event {
     }
 }
 
-/// How a run is asked to stop. Written as whether it is to stop now.
+/// How a run has to stop. Stored as a bool: whether it has to stop now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "bool", into = "bool")]
 pub enum StopMode {
@@ -510,11 +510,11 @@ impl From<StopMode> for bool {
 pub enum StopReason {
     /// Every task is completed.
     Completed,
-    /// Nothing can go on: work is abandoned, blocked or skipped.
+    /// Nothing can continue: work is abandoned, blocked or skipped.
     Ended,
     /// What was selected is done.
     Filter,
-    /// Somebody asked.
+    /// A person asked.
     Person,
     /// A landing waits for the user's checkout.
     LandingWaits {
@@ -523,7 +523,7 @@ pub enum StopReason {
     PlanChanged {
         detail: String,
     },
-    /// What is left is in the hands of somebody who uses the ledger.
+    /// What is left is held by people or agents that use the ledger.
     Elsewhere {
         detail: String,
     },
@@ -535,7 +535,7 @@ pub enum StopReason {
     Budget {
         detail: String,
     },
-    /// The run itself cannot go on.
+    /// The run itself cannot continue.
     Environment {
         detail: String,
     },
@@ -568,14 +568,14 @@ pub enum Next {
     },
     Abandoned,
     Blocked,
-    /// Its budget is spent, and the run goes on without it.
+    /// Its budget is spent, and the run continues without it.
     Skipped,
 }
 
 /// A task's work as a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// The commit to verify and land; none when working in place.
+    /// The commit to verify and land; `None` when working in place.
     pub commit: Option<Oid>,
     pub tree: Oid,
     /// The tree differs from the one the task started from.
@@ -613,7 +613,7 @@ pub struct CheckResult {
     /// The useful end of its output, for a check that did not pass.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tail: String,
-    /// How many tests it ran, where its runner says so.
+    /// How many tests it ran, if its runner says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<Tests>,
 }
@@ -625,11 +625,11 @@ pub enum Verdict {
     Fail {
         exit: i32,
     },
-    /// It holds nothing up, and somebody should know of it.
+    /// It holds nothing up, but a person should know about it.
     Noticed {
         reason: String,
     },
-    /// A reviewer found what has to be mended.
+    /// A reviewer found what has to be fixed.
     Rejected {
         reason: String,
     },
@@ -637,7 +637,7 @@ pub enum Verdict {
     Broken {
         reason: String,
     },
-    /// It can never judge here: its program does not exist. No attempt of an agent mends that.
+    /// It can never judge here: its program does not exist. No attempt of an agent fixes that.
     Impossible {
         reason: String,
     },

@@ -1,4 +1,5 @@
-//! What was seen of work that is called done, beside what its checks say. The rules judge it; see `rules/claims.rs`.
+//! What Piton saw of work that is reported done, besides the results of its checks. The rules judge it; see
+//! `rules/claims.rs`.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::Oid;
 use crate::time::Timestamp;
 
-/// Where things stood when a task was begun by the ledger. A claim is compared with it.
+/// The state of the project when a holder of the ledger started a task. A claim is compared with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mark {
@@ -36,8 +37,8 @@ pub struct Evidence {
     pub owed: bool,
     /// Nothing had to change, for this reason.
     pub no_change: Option<String>,
-    /// The tree of everything: what a gate judges. With it, the trees that gates have passed on and that differ from it in
-    /// nothing but the plan's own files.
+    /// The tree of the whole project: what a gate judges. With it, the trees that gates have passed on and that differ
+    /// from it only in the plan's own files.
     pub whole: Option<Oid>,
     pub same: Vec<Oid>,
 }

@@ -1,4 +1,4 @@
-//! What was before the journal: as another system, or a journal that is gone, left it.
+//! Work from before this journal, as another system or a deleted journal left it.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::task::{Proof, Status};
 use crate::plan::Oid;
 use crate::time::Timestamp;
 
-/// A task as somebody else left it.
+/// A task as another program left it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedTask {
     /// Pending, failed, abandoned or completed.
@@ -20,7 +20,7 @@ pub struct ImportedTask {
     /// Why it is called completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
-    /// Its worktree is there and goes on from this base, with this work in it.
+    /// Its worktree exists and is resumed from this base, with this work in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Oid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ pub struct ImportedCommit {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub subject: String,
     pub attempt: u32,
-    /// It mended what an attempt before it did.
+    /// It fixed what an earlier attempt did.
     pub is_fix: bool,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub fixed: String,
@@ -87,7 +87,7 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl ImportedTask {
-    /// One of which no more is known.
+    /// A task of which only the status is known.
     pub fn plain(status: Status) -> ImportedTask {
         ImportedTask {
             status,
@@ -106,7 +106,7 @@ impl ImportedTask {
         }
     }
 
-    /// What the next attempt is told: why the last one failed, and what to do about it.
+    /// What the next prompt says: why the last attempt failed, and what to do about it.
     pub fn failure(&self) -> Option<(String, String)> {
         let reason = self.errors.last().map(|error| error.message.clone())?;
         let feedback = self.feedback.last().map(|told| told.feedback.clone());

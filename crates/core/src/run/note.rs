@@ -8,35 +8,35 @@ use super::usage::ByModel;
 use crate::plan::{Digest, Oid, TaskId};
 use crate::time::{Span, Timestamp};
 
-/// Something to be kept that changes no task.
+/// A record that changes no task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "snake_case")]
 pub enum Note {
-    /// What everybody who works on this run has to heed.
+    /// A rule for every agent and person that works on this run.
     Guardrail { text: String },
-    /// A guardrail with this text holds no more.
+    /// A guardrail with this text is no longer valid.
     GuardrailRemoved { text: String },
-    /// An entry for those who read later, about one task or the whole run.
+    /// An entry for later readers, about one task or the whole run.
     Entry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         text: String,
-        /// The next agent of the task is told of it.
+        /// The prompt of the task's next agent has it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         for_next: bool,
     },
     /// Something about a task that does not say whether it is done.
     Told { task: TaskId, report: Box<Report> },
-    /// Errors of a task as somebody wrote them into a state file, with what they are, where and when.
+    /// Errors of a task that a person or an agent wrote into a state file, with their type, step and time.
     Errors { task: TaskId, errors: Vec<ImportedError> },
-    /// Fields of a state file that are nobody's business here: an object laid over those that were carried before,
-    /// and with them over what is written. A null takes a field away.
+    /// Fields of a state file that Piton does not use. They are merged into those that were carried before, and copied
+    /// into what Piton writes. A null removes a field.
     Carried { file: String, fields: serde_json::Value },
-    /// An edit of a state file, made in a copy that showed the journal up to `shown`, was taken in.
+    /// An edit of a state file was applied. It was made in a copy that showed the journal up to `shown`.
     Heard { file: String, shown: u64, edit: String },
     /// When the work began, as another program wrote it before this journal.
     Began { began: Timestamp },
-    /// The plan's files could not be read while the run went on: it goes on with what it had.
+    /// The plan's files could not be read during the run. The run continues with the plan that it has.
     PlanUnreadable { reason: String },
     /// An edit of a state file that the rules do not allow.
     EditRefused {
@@ -47,7 +47,7 @@ pub enum Note {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
     },
-    /// What a run of an agent has used, by model, where its client tells.
+    /// What a run of an agent has used, by model, if its client reports it.
     Spent {
         task: TaskId,
         fence: u64,
@@ -57,18 +57,18 @@ pub enum Note {
         /// What it used beyond that, as an estimate: it was cut off before it could report it.
         #[serde(default, skip_serializing_if = "ByModel::is_empty")]
         estimate: ByModel,
-        /// How long it worked, where nothing else tells: agents that judge or advise have no end of their own.
+        /// How long it worked. Only for agents that judge or advise: their end is not an event.
         #[serde(default, skip_serializing_if = "Span::is_zero")]
         took: Span,
         /// Its job, where that may be found again: it is booked once.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         job: String,
     },
-    /// Checks that ran, whatever came of it: for this task, or for a chain that it ends.
+    /// Checks that ran, with any result: for this task, or for a chain whose last task this is.
     ChecksRan { task: TaskId, runs: Vec<CheckRun> },
 }
 
-/// How often a check ran on one tree, and what came of it.
+/// How often a check ran on one tree, and with which results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckRun {
     pub check: Digest,
@@ -86,7 +86,7 @@ pub struct CheckRun {
 }
 
 impl CheckRun {
-    /// Of a check that has not run yet.
+    /// For a check that has not run yet.
     pub fn new(check: Digest, name: String) -> CheckRun {
         CheckRun { check, name, runs: 0, passes: 0, took: Span(0), flaked: false, for_several: false }
     }
@@ -103,7 +103,7 @@ impl CheckRun {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContextUpdate {
-    /// Where it is; `None` if there is none.
+    /// Its path; `None` if it does not exist.
     pub path: Option<String>,
     pub features: Vec<String>,
     pub endpoints: Vec<String>,

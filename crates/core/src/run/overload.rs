@@ -1,6 +1,6 @@
-//! Providers whose servers fail: overloaded, broken, not to be reached. One conversation that ends so may be to blame for it
-//! itself, so the provider is asked a harmless question. Where that is not answered, or a second conversation ends the same
-//! way, none of its agents starts, and it is asked again after pauses that grow. It resumes with the first answer.
+//! Providers whose servers fail: overloaded, broken or unreachable. A single conversation may itself be the cause, so
+//! Piton asks the provider a harmless question. If that is not answered, or a second conversation ends the same way,
+//! none of its agents starts. Piton asks again after growing pauses, and the first answer ends the outage.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const LONGEST_PAUSE: Span = Span::minutes(60);
 /// A provider whose servers failed an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overload {
-    /// Who met it, and what its client said last.
+    /// The agent that met the failure, and what its client said last.
     pub agent: String,
     pub reason: String,
     /// The task whose agent met it first.
@@ -51,12 +51,12 @@ pub fn parked(run: &Run) -> impl Iterator<Item = (&str, &Overload)> {
         .map(|(name, overload)| (name.as_str(), overload))
 }
 
-/// Whether a further conversation that ends so says more about the provider than about its task.
+/// Whether another failed conversation would be the provider's fault rather than its task's.
 pub(super) fn is_known(run: &Run, provider: &str, task: &TaskId) -> bool {
     run.overloads.get(provider).is_some_and(|overload| overload.is_parked || overload.task != *task)
 }
 
-/// Those that are to be asked now, with how often they were.
+/// The providers to ask now, and how often each was asked before.
 pub(super) fn due(run: &Run, now: Timestamp) -> impl Iterator<Item = (&str, u32)> {
     let due = move |overload: &Overload| !is_future(overload.ask_at, now, LONGEST_PAUSE);
     run.overloads
@@ -99,7 +99,8 @@ impl Run {
         }
     }
 
-    /// A question was answered, or ended so. Gives back the task that was blamed first, should it not have been to blame.
+    /// The provider has answered the question, or asking ended like this. Returns the task that was blamed at first, if
+    /// it was not the cause.
     pub(super) fn asked(&mut self, provider: &str, end: Option<&AgentEnd>, at: Timestamp) -> Option<TaskId> {
         let overload = self.overloads.get_mut(provider)?;
         match end {

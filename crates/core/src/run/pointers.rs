@@ -14,7 +14,7 @@ pub struct Pointers {
     /// The files that do not merge with what landed before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// The tasks that landed before and do not go together with the work.
+    /// The tasks that landed before and with which the work fails.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<TaskId>,
 }

@@ -1,6 +1,5 @@
-//! Who lets agents work. A usage limit, or credentials that are refused, concern a provider, or one model of it: none of its
-//! agents starts until that is over, all others go on, and what was meant for it goes to whoever stands in, where the plan
-//! names one.
+//! Providers of agents. A usage limit or rejected credentials concern a provider, or one model of it. None of its
+//! agents starts until that is over. All others continue, and its work goes to a stand-in if the plan names one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +18,7 @@ use crate::time::{Span, Timestamp};
 pub struct Outage {
     /// The end of a usage limit. `None`: only a person can end it, and the next engine looks whether one has.
     pub until: Option<Timestamp>,
-    /// Who met it, and what the client said.
+    /// The agent that met it, and what the client said.
     pub agent: String,
     pub reason: String,
     /// The first agent since its end. Others follow once that one is seen not to meet it again.
@@ -53,7 +52,7 @@ enum Door {
     Closed(String),
 }
 
-/// What it is for an agent that is to begin, for a task if that is known.
+/// Whether an agent may start now. `task`: the task that it is for, if that is known.
 fn door(run: &Run, agent: &str, task: Option<&TaskId>, now: Timestamp) -> Door {
     let provider = run.provider(agent);
     if let Some(overload) = run.overloads.get(provider).filter(|overload| overload.is_parked) {
@@ -83,18 +82,18 @@ fn door(run: &Run, agent: &str, task: Option<&TaskId>, now: Timestamp) -> Door {
     first.map_or(Door::Open, Door::ForOne)
 }
 
-/// What keeps an agent from its work, by name: of its provider, and of its model alone.
+/// The outages that keep an agent from its work: those of its provider, and of its model alone.
 pub(crate) fn concerning<'r>(run: &'r Run, agent: &str) -> impl Iterator<Item = (String, &'r Outage)> {
     let names = [run.provider(agent).to_owned(), run.model(agent)];
     names.into_iter().filter_map(|name| run.outages.get(&name).map(|outage| (name, outage)))
 }
 
-/// Whether what is kept by this name is of that provider, or is that model of it.
+/// Whether this name is that of the provider, or of a model of it.
 pub fn is_of(name: &str, provider: &str) -> bool {
     name.strip_prefix(provider).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Somebody who is let in.
+/// An agent that may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub agent: String,
@@ -102,7 +101,7 @@ pub struct Entry {
     pub is_first: bool,
 }
 
-/// Who reviews a task in place of an agent, or that agent itself. The error is why nobody does.
+/// The agent that reviews a task: this one, or its stand-in. The error says why no agent can.
 pub fn reviewer(run: &Run, agent: &str, task: &TaskId, now: Timestamp) -> Result<Entry, String> {
     let agent = let_in(run, agent, Some(task), now)?;
     let is_first = matches!(door(run, agent, Some(task), now), Door::ForOne(_));
@@ -114,8 +113,8 @@ pub fn is_free(run: &Run, agent: &str, now: Timestamp) -> bool {
     matches!(door(run, agent, None, now), Door::Open)
 }
 
-/// Who does what is meant for an agent: it itself, or whoever stands in for it while its provider is out. The error is
-/// why nobody does.
+/// The agent that does the work of this one: itself, or its stand-in while its provider is unavailable. The error says
+/// why no agent can.
 pub fn stand_in<'r>(run: &'r Run, agent: &'r str, now: Timestamp) -> Result<&'r str, String> {
     let_in(run, agent, None, now)
 }
@@ -127,7 +126,7 @@ fn let_in<'r>(
     now: Timestamp,
 ) -> Result<&'r str, String> {
     let (mut name, mut closed) = (agent, None);
-    // Plans whose stand-ins go in a circle are not read; a journal may hold anything.
+    // A plan whose stand-ins form a circle is rejected, but a journal may hold anything.
     for _ in 0..=run.settings.agents.len() {
         match door(run, name, task, now) {
             Door::Open | Door::ForOne(_) => return Ok(name),
@@ -141,13 +140,13 @@ fn let_in<'r>(
     Err(closed.unwrap_or_default())
 }
 
-/// Who is to work on a task, as long as nobody has to stand in.
+/// The agent that a task is meant for, before stand-ins are considered.
 pub fn worker<'r>(run: &'r Run, task: &'r Task) -> &'r str {
     let rung = run.settings.rung(task.spent).filter(|rung| run.settings.agents.contains_key(*rung));
     run.session.agent.as_deref().or(rung).unwrap_or(&task.agent)
 }
 
-/// Who has to be let in for a task to go on when it is started now. The error is why somebody is not.
+/// The agents that have to be available for a task to start now. The error says why one is not.
 fn needed<'r>(run: &'r Run, task: &'r Task, now: Timestamp) -> Result<Vec<&'r str>, String> {
     // Whether it is to blame itself is about to be known.
     let is_asked = |(_, overload): &(&String, &Overload)| !overload.is_parked && overload.task == task.id;
@@ -155,16 +154,16 @@ fn needed<'r>(run: &'r Run, task: &'r Task, now: Timestamp) -> Result<Vec<&'r st
         return Err(format!("Piton first tests whether {provider} answers"));
     }
     let who = match task.progress.recheck {
-        // It may be done already, and nobody be needed.
+        // It may be done already. Then it needs no agent.
         false if task.looks_first() => Vec::new(),
-        // The work is there: those who judge it are needed, all of them.
+        // The work exists: all agents that judge it are needed.
         true if !task.awaits_confirmation() => task.reviewers.iter().map(String::as_str).collect(),
         _ => vec![worker(run, task)],
     };
     who.into_iter().map(|name| stand_in(run, name, now)).collect()
 }
 
-/// Who begins when a task is started now, with who was meant to; `None` where its checks come first.
+/// The agent that starts if a task is started now, and the agent that it is meant for. `None` if checks come first.
 pub(super) fn begins<'r>(
     run: &'r Run,
     task: &'r Task,
@@ -174,8 +173,8 @@ pub(super) fn begins<'r>(
     Ok(first.map(|agent| (agent, worker(run, task))))
 }
 
-/// Whether a task may start beside those that were let in before it at this moment, of whom these providers are looked
-/// at already: one that looks whether a limit is over is enough.
+/// Whether a task may start besides those chosen before it in this round. `looked_at` are the providers that those
+/// already probe: one agent that probes whether a limit is over is enough.
 pub(super) fn is_let_in(run: &Run, task: &Task, now: Timestamp, looked_at: &mut BTreeSet<String>) -> bool {
     let Ok(needed) = needed(run, task, now) else { return false };
     let looks_first = |agent: &str| match door(run, agent, None, now) {
@@ -186,14 +185,14 @@ pub(super) fn is_let_in(run: &Run, task: &Task, now: Timestamp, looked_at: &mut 
     if looks.iter().any(|name| looked_at.contains(name)) {
         return false;
     }
-    // Checks come first, and whoever reviews asks then.
+    // Checks come first. Reviewers ask for access later.
     if !task.begins_with_checks() {
         looked_at.extend(looks);
     }
     true
 }
 
-/// Whether no agent at all can begin: then nobody need look through the tasks.
+/// Whether no agent at all can start. Then the tasks need not be searched.
 pub(super) fn all_are_out(run: &Run, now: Timestamp) -> bool {
     let is_out = |name: &str| stand_in(run, name, now).is_err();
     match &run.session.agent {
@@ -216,7 +215,7 @@ pub(super) fn probes(run: &Run, now: Timestamp) -> impl Iterator<Item = Timestam
     run.outages.values().filter_map(enough).filter(move |time| is_future(*time, now, PROBE))
 }
 
-/// Providers that only a person can bring back, each with who met that.
+/// Providers that only a person can bring back, such as those that reject their credentials.
 pub fn refused(run: &Run) -> impl Iterator<Item = (&str, &Outage)> {
     run.outages
         .iter()
@@ -225,7 +224,7 @@ pub fn refused(run: &Run) -> impl Iterator<Item = (&str, &Outage)> {
 }
 
 impl Run {
-    /// Who lets this agent work.
+    /// The provider of this agent.
     pub fn provider<'r>(&'r self, agent: &'r str) -> &'r str {
         self.settings.agents.get(agent).map_or(agent, |client| client.provider(agent))
     }
@@ -253,7 +252,7 @@ impl Run {
         }
     }
 
-    /// What the end of an agent tells about its provider.
+    /// What the end of an agent says about its provider.
     pub(super) fn agent_ended(&mut self, agent: &str, task: &TaskId, end: &AgentEnd, at: Timestamp) {
         self.heard_of_servers(agent, task, end, at);
         let provider = self.provider(agent).to_owned();
@@ -274,7 +273,7 @@ impl Run {
             AgentEnd::Refused { reason } => {
                 self.outages.insert(provider, out(None, reason));
             }
-            // It says nothing about the limit; whoever begins next is the first again.
+            // It says nothing about the limit: the next agent that starts is the first again.
             AgentEnd::Transient { .. }
             | AgentEnd::Declined { .. }
             | AgentEnd::Unavailable { .. }
@@ -294,19 +293,19 @@ impl Run {
         }
     }
 
-    /// Those who were to review a task have come to verdicts, so no limit holds for them.
+    /// The reviewers of a task have given their verdicts, so no limit holds them back.
     pub(super) fn reviewers_ended(&mut self, task: &TaskId) {
         self.outages.retain(|_, outage| outage.probe.as_ref().is_none_or(|probe| probe.task != *task));
     }
 
-    /// Nobody is at a task any more: should one have looked whether a limit is over, others may.
+    /// No agent works on a task any more. If one of its agents probed whether a limit is over, another may do so now.
     pub(super) fn left_alone(&mut self, task: &TaskId) {
         for outage in self.outages.values_mut() {
             outage.probe.take_if(|probe| probe.task == *task);
         }
     }
 
-    /// Whoever looked whether a limit is over did not come to an end that tells.
+    /// The agent that probed whether a limit is over has ended without an answer.
     fn look_again(&mut self, agent: &str) {
         for name in [self.provider(agent).to_owned(), self.model(agent)] {
             if let Some(outage) = self.outages.get_mut(&name) {

@@ -1,8 +1,8 @@
-//! What somebody says about their work.
+//! What people and agents report about their work.
 
 use serde::{Deserialize, Serialize};
 
-/// What somebody tells about their work; every part is optional.
+/// A report of a person or an agent about their work. Every part is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Report {
@@ -29,13 +29,13 @@ pub struct Report {
     pub commits: Vec<CommitMade>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Tests>,
-    /// Why nothing had to change, where they say that it was already so.
+    /// Why nothing had to change, if they say that it was done already.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub already: String,
 }
 
 impl Report {
-    /// What this one leaves open is taken from the other.
+    /// Fields that are empty here are filled from the other report.
     pub fn or(self, other: &Report) -> Report {
         fn list<T: Clone>(own: Vec<T>, other: &[T]) -> Vec<T> {
             if own.is_empty() { other.to_vec() } else { own }

@@ -1,4 +1,4 @@
-//! A plan that changes while its run goes on. What concerns tasks that nobody works on is adopted without a stop.
+//! A plan that changes during its run. Changes of tasks without a holder are adopted without a stop.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,16 +17,16 @@ pub struct Revision {
     plan: Plan,
     /// The plan that the run followed when the two were compared.
     from: Digest,
-    /// Tasks of which the two say different things.
+    /// Tasks that differ between the two plans.
     changed: BTreeSet<TaskId>,
     /// Those among them whose checks differ, or the limits of their checks.
     judged: BTreeSet<TaskId>,
-    /// What an engine at work makes of its settings, with what its start was asked for.
+    /// The session of the running engine: the new settings, with the flags of its start.
     session: Option<Session>,
 }
 
 impl Revision {
-    /// Compare a plan with what a run goes by: the hash of its plan, and its specs.
+    /// Compare a plan with the one that a run has adopted: its hash and its specs.
     pub fn new(plan: Plan, from: &Digest, specs: &[TaskSpec]) -> Revision {
         // A place among groups is compared by the group's name.
         let authored = |spec: &TaskSpec| TaskSpec { group: 0, ..plan.as_authored(spec).into_owned() };
@@ -41,13 +41,13 @@ impl Revision {
         Revision { plan, from: from.clone(), changed, judged, session: None }
     }
 
-    /// The same for an engine at work, which goes by this from then on.
+    /// The same for a running engine, which uses this session from then on.
     pub fn for_session(self, session: Session) -> Revision {
         Revision { session: Some(session), ..self }
     }
 
-    /// What the change comes to. It is refused as a whole where a part of it is about a task that somebody works on or that is
-    /// completed, or takes a task away: then a person decides.
+    /// The events that adopt the change. The whole change is refused if it removes a task, or changes one that is in
+    /// progress or completed: then a person decides.
     pub(super) fn follow(&self, state: &State, run: &Run) -> Result<Vec<Event>, Stop> {
         let Revision { plan, from, .. } = self;
         if *from != run.plan_hash {

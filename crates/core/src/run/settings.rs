@@ -1,4 +1,4 @@
-//! What a plan and `piton.toml` say beside the tasks, and how much of it a run adopts while it goes on.
+//! The settings of a plan and of `piton.toml`, and which of them a run adopts while it is in progress.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ fn followed(run: &Run, now: &Settings) -> Settings {
     }
 }
 
-/// What an engine that is at work goes by from now on. What its start was asked for, and only that start, stays.
+/// The session of a running engine from now on. The flags of its start stay in force.
 fn session_of(run: &Run, wanted: Option<&Session>) -> Option<Session> {
     let wanted = wanted.filter(|_| run.engine.is_some())?.clone();
     Some(Session {
@@ -42,7 +42,7 @@ fn session_of(run: &Run, wanted: Option<&Session>) -> Option<Session> {
     })
 }
 
-/// Adopt the settings of a plan, and what an engine at work derives from them, if anything differs.
+/// Adopt the settings of a plan, and the session that a running engine derives from them, if anything differs.
 pub(super) fn adopt(run: &Run, plan: &Plan, session: Option<&Session>) -> Option<Event> {
     let settings = followed(run, &plan.settings);
     let session = session_of(run, session).filter(|session| *session != run.session);
@@ -53,7 +53,7 @@ pub(super) fn adopt(run: &Run, plan: &Plan, session: Option<&Session>) -> Option
     Some(Event::SettingsAdopted { settings: Box::new(settings), session: session.map(Box::new), changed })
 }
 
-/// Whether a run has adopted all of a plan's settings that it can while it goes on.
+/// Whether a run has adopted all settings of a plan that it can adopt while it is in progress.
 pub fn follows_settings(run: &Run, plan: &Plan, session: Option<&Session>) -> bool {
     adopt(run, plan, session).is_none()
 }
@@ -98,7 +98,7 @@ fn compare(path: &str, before: &Value, now: &Value, changed: &mut BTreeSet<Strin
     }
 }
 
-/// A setting's name in `piton.toml`. What stands in an environment is nobody's to print, not even its names.
+/// A setting's name in `piton.toml`. An environment may hold secrets, so not even its names are printed.
 fn written(path: &str) -> String {
     let parts: Vec<&str> = path.split('.').collect();
     match parts.as_slice() {

@@ -1,4 +1,4 @@
-//! Counts kept as tasks move, so that nobody has to scan them.
+//! Counts that are updated as tasks change their status, so that no caller has to scan all tasks.
 
 use std::collections::BTreeMap;
 

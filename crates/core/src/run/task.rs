@@ -25,14 +25,14 @@ pub enum Status {
     Failed,
     Abandoned,
     Blocked,
-    /// A person said to go on without it.
+    /// A person skipped it.
     Skipped,
     /// Shown for a task that waits for one which cannot complete. Derived, never stored in a task.
     Unreachable,
     /// Shown for a task that waits for one of another list, or for a task that does. Derived, never stored in a task.
     Waiting,
-    /// Shown for a task that the run went on without although nobody said that it may: its budget was spent, or it is a
-    /// gate, which nobody can call passed by skipping it. Derived, never stored in a task.
+    /// Shown for a task that the run continued without. Either its budget was spent and no person skipped it, or it is
+    /// a gate that a person skipped: skipping does not make a gate pass. Derived, never stored in a task.
     PassedOver,
 }
 
@@ -82,7 +82,7 @@ impl Status {
         matches!(self, Status::Completed | Status::Skipped | Status::PassedOver)
     }
 
-    /// Nothing is left of it to do: it is completed, or a person said to go on without it.
+    /// Nothing is left to do: it is completed, or a person skipped it.
     pub fn is_finished(self) -> bool {
         matches!(self, Status::Completed | Status::Skipped)
     }
@@ -93,7 +93,7 @@ impl Status {
         matches!(self, Completed | Abandoned | Blocked | Skipped | Unreachable | PassedOver)
     }
 
-    /// Later groups wait for it. One that waits for another list would hold back what does not.
+    /// Later groups wait for it. They do not wait for a task that itself waits for another list.
     pub fn holds_back(self) -> bool {
         !self.is_settled() && self != Status::Waiting
     }
@@ -109,7 +109,7 @@ impl Status {
         matches!(self, Completed | Failed | Abandoned | Skipped | Unreachable | PassedOver)
     }
 
-    /// It cannot complete as things stand, so neither can its dependents.
+    /// It cannot complete unless a person acts, so neither can its dependents.
     pub fn is_dead(self) -> bool {
         matches!(self, Status::Abandoned | Status::Blocked | Status::Unreachable)
     }
@@ -172,7 +172,7 @@ pub struct Task {
     /// The checks among them that agents make.
     #[serde(default)]
     pub reviews: Vec<Digest>,
-    /// Who is to work on it.
+    /// The agent that the plan names for it.
     #[serde(default)]
     pub agent: String,
     pub confirm: bool,
@@ -189,7 +189,7 @@ pub struct Task {
     /// Where its spec and its last failure stand in the journal.
     pub spec_seq: u64,
     pub failure_seq: Option<u64>,
-    /// Where it stands that it was completed before and is open again.
+    /// The place in the journal where it was last opened again.
     #[serde(default)]
     pub reopened: Option<u64>,
     pub proof: Option<Proof>,
@@ -197,13 +197,13 @@ pub struct Task {
     #[serde(default)]
     pub counts: Vec<Oid>,
     pub progress: Progress,
-    /// What its tries have used, as far as their clients tell.
+    /// What its tries have used, as far as their clients report it.
     #[serde(default)]
     pub used: Bill,
     /// How long its agents have worked.
     #[serde(default)]
     pub worked: Span,
-    /// The last try whose agent's use is booked.
+    /// The last try whose usage is booked.
     #[serde(default)]
     pub booked: u64,
 }
@@ -218,12 +218,12 @@ impl Task {
         }
     }
 
-    /// A task of another list that it depends on is not completed, as far as anybody has seen.
+    /// It depends on a task of another list that Piton has not seen completed.
     pub fn awaits_outside(&self) -> bool {
         self.outside.iter().any(|need| !need.done)
     }
 
-    /// The same for files that have no word for what a run went on without: it was given up.
+    /// The same for files that have no word for a task that the run continued without: it counts as abandoned.
     pub fn outcome(&self) -> Status {
         match self.status() {
             _ if self.progress.left_behind => Status::Abandoned,
@@ -232,23 +232,23 @@ impl Task {
         }
     }
 
-    /// Nobody has worked on it, and it may be done already.
+    /// It may be done already, so its checks run before an agent starts.
     pub(super) fn looks_first(&self) -> bool {
         (self.check_first && self.spent == 0 || self.progress.checks_first) && self.progress.tree.is_none()
     }
 
-    /// It may be completed although nobody changes anything for it.
+    /// It may be completed without any change.
     pub fn may_stay_as_it_is(&self) -> bool {
         self.may_change_nothing || self.progress.checks_first || self.progress.already.is_some()
     }
 
-    /// The number of the attempt that begins next. A gate may be looked at again when none is left.
+    /// The number of the attempt that starts next. A gate may be judged again even if no attempt is left.
     pub(super) fn next_attempt(&self) -> u32 {
         (self.spent + 1).min(self.budget.max(1))
     }
 
-    /// A gate that no agent has worked on since it was opened. What is red then is the gate itself, and that costs one of its
-    /// rounds of fixes; otherwise two gates whose fixes undo each other could go on for ever.
+    /// A gate that no agent has worked on since it was opened. If it is red then, that costs one of its rounds of
+    /// fixes. Otherwise two gates whose fixes undo each other could loop for ever.
     pub(super) fn has_only_looked(&self) -> bool {
         self.gate && self.progress.confirmed
     }
@@ -258,7 +258,7 @@ impl Task {
         self.progress.recheck || self.looks_first()
     }
 
-    /// A fresh agent has to find nothing left to do before those judge it who are dear: agents.
+    /// A fresh agent has to find nothing left to do. Only then do agents judge it, which is expensive.
     pub fn awaits_confirmation(&self) -> bool {
         let may_be_done = self.may_change_nothing || self.progress.checks_first;
         let only_says_so = self.progress.already.is_some() && !may_be_done;
@@ -270,17 +270,18 @@ impl Task {
         self.progress.tree.as_ref().filter(|_| self.gate && self.decided == Status::Completed)
     }
 
-    /// A gate that agents judge, and that has passed before: it is dear, so it is judged again when all else is done.
+    /// A gate that agents judge, and that has passed before. It is expensive, so it is judged again only when all else
+    /// is done.
     pub(super) fn comes_last(&self) -> bool {
         self.gate && !self.reviews.is_empty() && self.progress.checks_first && self.progress.tree.is_none()
     }
 
-    /// Its checks that are no agent's: each has to pass on the very tree that counts.
+    /// Its checks that are not made by agents: each has to pass on exactly the tree that counts.
     pub fn commands(&self) -> impl Iterator<Item = &Digest> {
         self.judges.iter().filter(|judge| !self.reviews.contains(judge))
     }
 
-    /// Where the checks stopped its last try, or could not be made. Its work is there to be judged again.
+    /// Where checks failed in its last try, or were cut off. Its work exists and can be judged again.
     pub(super) fn failed_by_checks(&self) -> Option<Red> {
         let has_stopped = match self.decided {
             Status::Failed | Status::Abandoned | Status::Blocked => true,
@@ -291,7 +292,7 @@ impl Task {
         self.progress.red.or(cut_off).filter(|_| has_stopped)
     }
 
-    /// Somebody works on it: the engine, or a holder of the ledger.
+    /// It is being worked on: by the engine, or by a holder of the ledger.
     pub(super) fn is_worked_on(&self) -> bool {
         use Status::*;
         self.holder.is_some()
@@ -304,8 +305,8 @@ impl Task {
         self.is_engines() && (self.decided == Status::Verified || is_judged_there)
     }
 
-    /// Whether its checks may run where it is to land and nowhere else: only commands judge it, and nothing has to be found
-    /// out about the work by itself.
+    /// Whether its checks may run only on the landing candidate: only commands judge it, and no result for the work
+    /// alone is needed.
     pub(super) fn is_judged_where_it_lands(&self, work: &Work) -> bool {
         let is_plain = self.reviews.is_empty() && !self.gate && !self.confirm && !self.may_stay_as_it_is();
         is_plain && work.changed && work.commit.is_some() && !work.touches_judges
@@ -322,7 +323,7 @@ impl Task {
 #[serde(rename_all = "snake_case")]
 pub enum Holder {
     Engine,
-    /// Somebody who asked Piton to keep the state.
+    /// A person or an agent that works by itself and lets Piton keep the state.
     Ledger(String),
 }
 
@@ -344,7 +345,7 @@ pub enum Proof {
     /// Its checks passed where it was done; nothing was landed.
     Checked {
         tree: Option<Oid>,
-        /// Why nothing had to be changed for it, where its agent says so.
+        /// Why nothing had to change, if its agent says so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         already: Option<String>,
     },
@@ -355,7 +356,7 @@ pub enum Proof {
         #[serde(default)]
         files: Vec<String>,
     },
-    /// Somebody said so, and nothing proves it.
+    /// Its holder reported it, and nothing proves it.
     Reported,
 }
 
@@ -370,7 +371,7 @@ pub struct Progress {
     pub landed_at_base: u32,
     /// The worktree is ready for this try.
     pub ready: bool,
-    /// Who works on it in this try, or confirms.
+    /// The agent that works on it in this try, or confirms it.
     pub agent: String,
     /// The agent of this try, or of this confirmation, has ended.
     pub agent_done: bool,
@@ -381,16 +382,16 @@ pub struct Progress {
     pub red: Option<Red>,
     /// It was completed before: its checks run before any agent, and it may stay as it is.
     pub checks_first: bool,
-    /// Where things stood when it was first begun by the ledger since the last reset.
+    /// The state of the project when a holder of the ledger first started it since the last reset.
     pub mark: Option<Mark>,
     /// It is called done, and waits until this work is committed.
     pub uncommitted: Vec<String>,
-    /// Its holder is at work as long as this process lives.
+    /// Its holder counts as working while this process lives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<HolderProcess>,
     /// Bring the worktree up to this commit first.
     pub behind: Option<Oid>,
-    /// Where the last failure that an agent can mend stands in the journal: what the next try is told.
+    /// The place in the journal of the last failure that an agent can fix. The next prompt has its feedback.
     pub feedback: Option<u64>,
     /// Where advice for it stands in the journal, oldest first.
     pub advice: Vec<u64>,
@@ -411,15 +412,15 @@ pub struct Progress {
     pub confirmations: u32,
     /// How many of them found work, which they did: each is worth an attempt.
     pub reworked: u32,
-    /// The last of them found nothing to do, or nobody has done anything yet.
+    /// The last of them found nothing to do, or no agent has changed anything yet.
     pub confirmed: bool,
     /// How often a reviewer has found gaps since a person last looked.
     pub rejections: u32,
     /// Evidence that need not be paid for again.
     pub passes: Vec<Pass>,
-    /// Jobs of this try whose use is booked, should somebody find them again.
+    /// Jobs of this try whose usage is booked, so that an engine that finds them again does not book it twice.
     pub booked: Vec<String>,
-    /// A model declined to go on with a conversation about it.
+    /// A model declined to continue a conversation about it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub declined: bool,
     /// Position in the order of verification.
@@ -436,12 +437,12 @@ pub struct Progress {
     pub landed_no: Option<u32>,
     /// Why the worktree could not be removed.
     pub kept: Option<String>,
-    /// Its budget was spent, and the run went on without it: nobody skipped it.
+    /// Its budget was spent, and the run continued without it. No person skipped it.
     pub left_behind: bool,
 }
 
 impl Progress {
-    /// So much advice is told to a try; more of it is rather a talk, of which the last words count.
+    /// The most pieces of advice in a prompt. Of more, the last ones count.
     pub(super) const ADVICE: usize = 5;
 }
 

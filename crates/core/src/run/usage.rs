@@ -9,7 +9,7 @@ use super::event::Note;
 use super::{Run, Task};
 use crate::time::Span;
 
-/// Tokens and money. Each part is known or not by itself.
+/// Tokens and money. Any part may be unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
@@ -33,7 +33,7 @@ impl Usage {
     /// Known to be nothing.
     pub const NOTHING: Usage = Usage { input: Some(0), cached: Some(0), output: Some(0), cost: Some(0) };
 
-    /// Of all models together.
+    /// The sum over all models.
     pub fn sum(of: &ByModel) -> Usage {
         of.values().copied().reduce(Usage::plus).unwrap_or(Usage::NOTHING)
     }
@@ -79,7 +79,7 @@ impl Usage {
     }
 }
 
-/// What tries have used together, and how many of them did not tell.
+/// What tries have used together, and how many of them did not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bill {
@@ -118,7 +118,7 @@ impl Bill {
         self.usage.plus(self.estimate)
     }
 
-    /// One try more, of which this is reported, and that estimated.
+    /// Add a try, with its reported and its estimated usage.
     pub fn add(&mut self, used: Option<Usage>, estimate: Option<Usage>) {
         self.tries = self.tries.saturating_add(1);
         match (used, estimate) {
@@ -147,7 +147,7 @@ impl Bill {
     }
 }
 
-/// Bills by model, with one try more. A client may have used several models, or none before it failed.
+/// Add a try to the bills by model. A client may have used several models, or none before it failed.
 pub(super) fn book(bills: &mut BTreeMap<String, Bill>, used: Option<&ByModel>, estimate: &ByModel) {
     let models: BTreeSet<&String> = used.into_iter().chain([estimate]).flat_map(ByModel::keys).collect();
     for model in &models {
@@ -164,13 +164,13 @@ pub(crate) fn is_of_a_worker(job: &str) -> bool {
     job.is_empty() || job.contains(".agent")
 }
 
-/// What a token is taken to cost, in millionths of a dollar, where a client has not yet reported any cost: as much as
-/// large models do. Cached ones cost a tenth.
+/// The assumed cost of a token, in millionths of a dollar, while a client has not reported any cost: that of large
+/// models. Cached tokens cost a tenth.
 const INPUT: u64 = 5;
 const OUTPUT: u64 = 25;
 
-/// A note of what was used, with an estimate of the cost where the client would have reported it at its end: by what tokens
-/// of that model have cost in this run.
+/// Add an estimate of the cost to a note of what was used, if the client would have reported the cost only at its end.
+/// The estimate uses what tokens of that model have cost in this run.
 pub(super) fn priced(run: &Run, note: &mut Note) {
     let Note::Spent { agent, used, estimate, .. } = note else { return };
     let client = run.settings.agents.get(agent.as_str());
@@ -208,12 +208,12 @@ pub fn over_budget(run: &Run) -> Option<String> {
     run_over(run, Live::default())
 }
 
-/// The same of one task.
+/// The same for one task.
 pub(super) fn task_over_budget(run: &Run, task: &Task) -> Option<String> {
     task_over(run, task, Live::default())
 }
 
-/// What agents at work have used so far: nobody has booked it yet.
+/// What running agents have used so far. It is not booked yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Live {
     pub usage: Usage,
@@ -230,16 +230,16 @@ impl Live {
 /// A bound that is reached while an agent works, with what is used of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// Of this run of the agent: it has failed.
+    /// The budget of this run of the agent: the try fails.
     Attempt(String),
-    /// Of its task: a person decides whether it may have more.
+    /// The budget of its task: a person decides whether it may have more.
     Task(String),
-    /// Of the whole run, which stops.
+    /// The budget of the whole run, which stops.
     Run(String),
 }
 
-/// The bound that an agent at work has reached, if any. `own` is what it has used, `of_task` what all have that were at its
-/// task since something was booked, `all` what all at work have.
+/// The budget that a running agent has reached, if any. `own` is what it has used, `of_task` what the agents of its
+/// task have used since the last booking, `all` what all running agents have used.
 pub fn bound_reached(run: &Run, task: &Task, own: Live, of_task: Live, all: Live) -> Option<Bound> {
     let budget = &run.session.budget;
     let attempt = || {
@@ -285,7 +285,7 @@ fn over_time(worked: Span, most: Option<Span>) -> Option<String> {
     most.filter(|most| worked >= *most).map(|most| format!("agents have worked for {worked} of {most}"))
 }
 
-/// What a session has come to since it stood at `before`.
+/// What a session has used since `before`.
 pub fn usage_since(now: &ByModel, before: &ByModel) -> ByModel {
     let rest = |(model, usage): (&String, &Usage)| {
         (model.clone(), usage.since(before.get(model).copied().unwrap_or_default()))

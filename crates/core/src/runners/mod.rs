@@ -17,7 +17,7 @@ use crate::run::Tests;
 use crate::tags::{Kind, tags};
 use crate::terminal::clean_text;
 
-/// How many tests an output tells of. `None`: no runner that is known here gave a number.
+/// How many tests an output reports. `None`: no known runner printed a number.
 pub fn counts(output: &str) -> Option<Tests> {
     Heard::from(output).counts()
 }
@@ -34,10 +34,10 @@ pub fn ran_none(output: &str) -> bool {
     counts(output).is_some_and(|tests| (tests.passed, tests.failed) == (0, 0))
 }
 
-/// What was heard of each runner that has to be told apart. The others add to `summed`.
+/// What the output says, for each runner that has to be told apart. The others add to `summed`.
 #[derive(Debug, Default)]
 struct Heard {
-    /// Of pytest, jest and vitest.
+    /// The sums of pytest, jest and vitest.
     summed: Option<Tests>,
     nextest: Option<Tests>,
     libtest_ok: Option<Tests>,
@@ -80,12 +80,12 @@ impl Heard {
     }
 
     fn counts(self) -> Option<Tests> {
-        // Written for machines, with an entry for every test: what else is printed beside it says the same.
+        // This is written for machines, with an entry for every test. Other output besides it says the same.
         if self.junit.is_some() {
             return self.junit;
         }
         let node = match self.node {
-            // There were some, and nobody said how they ended.
+            // There were tests, but the output does not say how they ended.
             Some((1.., ended)) if ended == Tests::default() => return None,
             // A file without a test counts as one that passed.
             node => node.map(|(_, ended)| Tests {
@@ -98,7 +98,7 @@ impl Heard {
         let others = self.others.counts().ok()?;
         let go = self.go.counts().ok()?;
         let heard = [self.summed, self.nextest, self.libtest_ok, libtest_failed, node, go, others];
-        // Many runners write this form beside their own; it counts where there is no other.
+        // Many runners print this form besides their own. It counts only if there is no other.
         let tap = if heard.iter().all(Option::is_none) { self.tap.counts() } else { None };
         heard.into_iter().chain([tap]).flatten().reduce(|mut sum, tests| {
             sum += tests;
@@ -112,7 +112,8 @@ fn add(sum: &mut Option<Tests>, tests: Tests) {
 }
 
 impl Tests {
-    /// With `number` more of what the runners call so. What they call otherwise is not a test that ran or was left out.
+    /// With `number` more tests of the kind that runners call `what`. Other words are not about tests that ran or were
+    /// skipped.
     fn with(mut self, what: &str, number: u64) -> Tests {
         let of = match what {
             "pass" | "passed" | "xpassed" => &mut self.passed,
@@ -134,7 +135,7 @@ fn amount(text: &str) -> Option<(u64, &str)> {
     Some((number.parse().ok()?, what.trim()))
 }
 
-/// Amounts with something between them; none of them may be anything else.
+/// A list of amounts. If one item is anything else, it is not such a list.
 fn amounts(list: &str, between: char) -> Option<Tests> {
     list.split(between).try_fold(Tests::default(), |tests, part| {
         let (number, what) = amount(part)?;
@@ -186,7 +187,7 @@ fn pytest(line: &str) -> Option<Tests> {
     const TESTS: [&str; 8] =
         ["passed", "failed", "skipped", "xfailed", "xpassed", "error", "errors", "deselected"];
     let of_tests = |part: &str| amount(part).is_some_and(|(_, what)| TESTS.contains(&what));
-    // Other tools tell of their warnings in the same way.
+    // Other tools report their warnings in the same form.
     if !list.split(',').any(of_tests) {
         return None;
     }
@@ -229,7 +230,7 @@ struct Go {
     each: bool,
     /// Packages in which nothing was tested.
     empty: u32,
-    /// Packages of which no number is known.
+    /// Packages without a known number.
     other: u32,
 }
 
@@ -284,7 +285,7 @@ impl Go {
     }
 }
 
-/// Something was tested, and nobody said how much.
+/// Tests ran, but the output does not say how many.
 struct NotSaid;
 
 /// A JUnit report. Its test cases are counted; the sums in its heads are wrong too often.

@@ -3,7 +3,7 @@
 use super::{NotSaid, add, amounts};
 use crate::run::Tests;
 
-/// What was heard of them.
+/// What the output says about them.
 #[derive(Debug, Default)]
 pub(super) struct Others {
     summed: Option<Tests>,
@@ -13,14 +13,14 @@ pub(super) struct Others {
     proved: Option<u64>,
     /// Lines of `bun test` so far: `1 pass`, `0 fail`.
     bun: Tests,
-    /// `12 passing` of mocha was said: then `1 pending` and `1 failing` are its words, too.
+    /// `12 passing` of mocha was seen: then `1 pending` and `1 failing` are its lines, too.
     mocha: bool,
-    /// `Test run summary:` of Microsoft's testing platform was said: a line for each number follows.
+    /// `Test run summary:` of Microsoft's testing platform was seen: a line for each number follows.
     platform: bool,
     /// XCTest sums up each suite, then all of them: the largest sum counts.
     xctest: Option<Tests>,
     gradle: Gradle,
-    /// Something was tested, and nobody said how much.
+    /// Tests ran, but the output does not say how many.
     not_said: bool,
 }
 

@@ -48,7 +48,7 @@ impl Tap {
         self.tests = self.tests.with(if left_out { "skipped" } else { what }, 1);
     }
 
-    /// What it comes to, if it is the protocol at all: a plan is part of it.
+    /// The counts, if this is the protocol at all: it needs a plan.
     pub(super) fn counts(&self) -> Option<Tests> {
         let is_told = self.planned && (self.planned_none || self.tests != Tests::default());
         is_told.then_some(self.tests)

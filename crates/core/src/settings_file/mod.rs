@@ -1,5 +1,5 @@
-//! Settings of other programs, changed in place: what is not ours stays as it is, to the byte, and what was put in can be
-//! taken out again.
+//! Edits settings of other programs in place. What is not ours stays the same, byte for byte, and what Piton added can
+//! be removed again.
 
 mod relaxed;
 
@@ -172,7 +172,7 @@ fn without(text: &str, relaxed: &Relaxed, spans: &[Range<usize>], nth: usize) ->
             (before, blank_before..own.end)
         }
     };
-    // What follows in its line must not become part of a comment that goes on to the end of the line.
+    // What follows in its line must not become part of a comment that runs to the end of the line.
     let is_comment = |at: &Range<usize>| at.end == blank_before && text[at.clone()].starts_with("//");
     let ends_line = relaxed.plain[own.end..].trim_start_matches([' ', '\t', ',']).starts_with(['\n', '\r']);
     let cut = if relaxed.comments.iter().any(is_comment) && !ends_line { own.clone() } else { cut };

@@ -43,7 +43,7 @@ fn plain_range<'t>(text: &'t str, at: &Range<usize>) -> impl Iterator<Item = usi
     at.clone().filter(|byte| !matches!(text.as_bytes()[*byte], b'\n' | b'\r'))
 }
 
-/// Where comments stand. One that does not end is none: the file breaks off there.
+/// Where comments stand. A comment without an end does not count: the file breaks off there.
 fn comments(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let (mut found, mut at, mut quoted) = (Vec::new(), 0, false);

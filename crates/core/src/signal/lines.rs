@@ -35,11 +35,11 @@ pub(super) fn kinds_of_end(lines: &[&str]) -> Vec<Kind> {
 #[derive(Default)]
 struct Walk {
     fence: Option<Fence>,
-    /// A unified diff goes on while its lines begin as such lines do.
+    /// A unified diff continues while its lines begin as such lines do.
     diff: bool,
     /// The tag that ends a block of HTML.
     until: Option<&'static str>,
-    /// Such tags that do not come any more: looking for them in every line again would take for ever.
+    /// Tags that do not occur any more: to search for them again at every line would take quadratic time.
     absent: Vec<&'static str>,
     /// How deep the text of the last list item is indented.
     item: Option<usize>,
@@ -105,7 +105,7 @@ impl Walk {
         self.item = None;
         match depth {
             0..4 => Kind::Own,
-            // Indented code goes on until something is not indented.
+            // Indented code continues until a line is not indented.
             _ if after_blank => {
                 self.after_blank = true;
                 Kind::Shown

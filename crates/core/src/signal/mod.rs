@@ -1,8 +1,8 @@
 //! The signals that agents give at the end: `<signal>BLOCKED:reason</signal>`.
 //!
-//! One reader for every agent and every system. `lines` tells which lines are the agent's own words; `reader` finds the
-//! signals among them. Systems differ in one thing only, the [`Reach`]: most plans need no signal, so there only the
-//! last line counts.
+//! One reader for every agent and every system. `lines` decides which lines are the agent's own words; `reader` finds
+//! the signals among them. Systems differ only in the [`Reach`]: most plans need no signal, so there only the last line
+//! counts.
 
 mod lines;
 mod reader;
@@ -17,14 +17,14 @@ use crate::time::{Span, Timestamp};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signal {
     Done,
-    /// Everything was as it is asked for before the agent began, for this reason.
+    /// Everything was done before the agent began, for this reason.
     Already(String),
     Failed(String),
     Blocked(String),
     /// Try again: something outside went wrong.
     Retry(String),
     Limit(Timestamp),
-    /// The agent's provider does not let it in.
+    /// The agent's provider rejects it.
     Refused(String),
     /// The verifier of the unit finds it done.
     Verified,
@@ -37,7 +37,7 @@ pub enum Signal {
     Fixed,
     /// A person is needed.
     Escalate(String),
-    /// Done as far as one can tell before it is verified.
+    /// Done, but not yet verified.
     PreliminaryDone,
 }
 
@@ -54,7 +54,7 @@ impl Signal {
     }
 }
 
-/// A word that tells a reason, and that every kind of plan has.
+/// A signal with a reason that every kind of plan has.
 fn with_reason(word: &str, reason: &str, now: Timestamp) -> Option<Signal> {
     match word {
         "FAILED" => Some(Signal::Failed(reason.to_owned())),

@@ -15,9 +15,9 @@ const LONGEST_SIGNAL: usize = 40;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Output<'a> {
     pub text: &'a str,
-    /// It is only the end of what was printed, so its first fence may be the end of one.
+    /// This is only the end of the output, so its first fence may be a closing one.
     pub cut: bool,
-    /// What the agent was told, which some print before anything else.
+    /// The agent's prompt, which some clients print before anything else.
     pub prompt: &'a str,
     pub reach: Reach,
 }
@@ -36,7 +36,7 @@ pub enum Reach {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
     pub signal: Option<Signal>,
-    /// What was understood although it is odd, and what was not taken for a signal although it looks like one.
+    /// Odd signals that were understood, and texts that look like signals but were not taken for one.
     pub notes: Vec<String>,
 }
 
@@ -113,7 +113,7 @@ enum Spelling {
     Field,
     /// In tags, as a sentence of its own behind another.
     Behind,
-    /// In tags, and perhaps in a fence: nobody knows what was cut off.
+    /// In tags, and perhaps in a fence that began in the part that was cut off.
     Doubtful,
     /// In tags, among other words or in a line that is not the agent's own.
     Among,
@@ -208,7 +208,7 @@ fn found(output: Output<'_>) -> Vec<Found> {
                 continue;
             }
         };
-        // Several may follow each other in one line; the last may go on in the next lines.
+        // Several may follow each other in one line; the last may continue in the next lines.
         let mut in_line = Vec::new();
         while let Some(inner) = strip_tag(rest.trim_start(), "<signal>") {
             if let Some((body, after)) = up_to_close(inner) {
@@ -237,8 +237,8 @@ fn among(line: &str, place: Place) -> Option<Found> {
     Some(Found { body: body.trim().to_owned(), form: Spelling::Among, place })
 }
 
-/// Lines of the prompt that the agent printed: such as stand there below the same line as here. Of what was cut off,
-/// nobody knows what stood above the first line.
+/// Lines of the prompt that the agent printed: they follow the same line in the prompt as in the output. If the output
+/// was cut off, the line above its first one is unknown.
 fn echoed(lines: &[&str], Output { prompt, cut, .. }: Output<'_>) -> Vec<bool> {
     let plain = |line: &str| -> String {
         let bare = line.chars().filter(|c| !matches!(c, '`' | '*' | '>' | '#' | '-' | '+'));
@@ -319,7 +319,7 @@ fn up_to_close(inner: &str) -> Option<(&str, &str)> {
     let end = find_tag(inner, "</signal>")?;
     let next = find_tag(inner, "<signal>").unwrap_or(inner.len());
     match next < end {
-        // A reason may well speak of such a tag: then the whole line is its own.
+        // A reason may mention such a tag: then the whole line belongs to it.
         true => {
             let last = inner.trim_end_matches(['*', '_', '.', ' ', '`']);
             let body = last.get(..last.len().checked_sub("</signal>".len())?)?;

@@ -9,7 +9,7 @@ use crate::run::Refusal;
 pub struct Addition {
     pub id: TaskId,
     pub title: String,
-    /// What the agent is told; the title, if there is no more to say.
+    /// The text for the agent; `None`: the title says all.
     pub description: Option<String>,
     pub layer: Option<GroupId>,
     pub after: Vec<TaskId>,

@@ -1,5 +1,5 @@
-//! What an edit of a state file asks for, in terms that are the same for every system, and the commands that it
-//! comes to. Which change means what, each system's room says.
+//! What an edit of a state file asks for, in terms that are the same for every system, and the commands that follow
+//! from it. Each system's module decides which change means what.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::plan::TaskId;
 use crate::run::{Claim, Command, ContextUpdate, Holder, ImportedError, Note, Report};
 use crate::time::Timestamp;
 
-/// One wish.
+/// One request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edit {
     /// None: about the run.
@@ -40,7 +40,7 @@ pub enum What {
         report: Report,
     },
     Skip,
-    /// It may have so many attempts in all.
+    /// It may have this many attempts in all.
     Raise {
         attempts: u32,
     },
@@ -70,11 +70,11 @@ pub enum What {
         update: ContextUpdate,
         commit: Option<String>,
     },
-    /// Fields that have no meaning here, to be laid over those carried so far.
+    /// Fields that Piton does not use, to be merged into those carried so far.
     Carried {
         fields: Value,
     },
-    /// What cannot be understood, or cannot be wished for.
+    /// What cannot be understood, or is not allowed.
     Rejected {
         what: String,
         why: String,
@@ -82,7 +82,7 @@ pub enum What {
 }
 
 impl What {
-    /// What it tells about work, if it does.
+    /// Its report about work, if it has one.
     pub fn report(&self) -> Option<&Report> {
         match self {
             What::ReportDone { report }
@@ -94,9 +94,9 @@ impl What {
     }
 }
 
-/// The commands that an edit of this file comes to. A claim of done comes to none yet: the caller runs the checks first
-/// and reports with their results. So does an update of the context whose commit has to be looked up, and a task that is
-/// to be added: it is written into the plan, and the run extended by what is read there.
+/// The commands that follow from an edit of this file. Three kinds give none here. For a claim of done, the caller runs
+/// the checks first and reports with their results. For an update of the context, it looks up the commit. A new task it
+/// writes into the plan, and then extends the run by what it reads there.
 pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {
     let by = by.to_owned();
     let note = |note: Note| vec![Command::Note { by: by.clone(), note }];
@@ -175,7 +175,7 @@ impl fmt::Display for Edit {
                 write!(f, "reported: {}", format!("{} {}", hashes.join(" "), report.feedback).trim())
             }
             What::Noted { text } => write!(f, "noted: {text}"),
-            // What they say is told where they are noted.
+            // The errors themselves are printed where they are noted.
             What::Errors { errors } if errors.len() == 1 => f.write_str("1 error noted"),
             What::Errors { errors } => write!(f, "{} errors noted", errors.len()),
             What::Stop => f.write_str("stop"),

@@ -101,7 +101,7 @@ impl Form {
         }
     }
 
-    /// The form of a run whose plan has grown: what is said about new tasks comes from the plan.
+    /// The form of a run whose plan has grown. What it says about new tasks comes from the plan.
     #[must_use]
     pub fn grown(&self, plan: &Form) -> Form {
         match (self, plan) {

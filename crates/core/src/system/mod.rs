@@ -1,8 +1,8 @@
-//! The systems whose plans Piton reads and whose state files it keeps. Each is one room and one row of [`SYSTEMS`].
+//! The systems whose plans Piton reads and whose state files it keeps. Each is one module and one row of [`SYSTEMS`].
 //!
-//! A row is a value that implements [`System`]. Code that needs something of a system asks its row; code that only needs to
-//! know how its runs are to be treated asks for the [`Policy`]. `kit` is what several rooms share. The rooms do not know
-//! each other.
+//! A row is a value that implements [`System`]. Code that needs something of a system calls its row. Code that only
+//! needs to know how to treat its runs uses the [`Policy`]. `kit` is what several systems share. The modules of the
+//! systems do not know each other.
 
 mod addition;
 mod collection;
@@ -82,7 +82,7 @@ pub trait System: Sync {
         None
     }
 
-    /// Files and folders of a plan's folder that no task may change, but for the state file.
+    /// Files and folders of a plan's folder that no task may change, except the state file.
     fn owned(&self, _groups: &[Group]) -> Vec<String> {
         Vec::new()
     }
@@ -143,7 +143,7 @@ pub trait System: Sync {
         Err(addition::refused(reason, Some("write it into the plan's own files".to_owned())))
     }
 
-    /// Refuse an addition that the grown plan does not say as it was meant.
+    /// Refuse an addition that the grown plan does not express correctly.
     fn is_added(&self, _grown: &Plan, _: &Addition) -> Result<(), Refusal> {
         Ok(())
     }
@@ -153,7 +153,7 @@ pub trait System: Sync {
         None
     }
 
-    // What another program left beside a plan.
+    // What another program left next to a plan.
 
     /// What is wrong with a state file.
     fn check_state(&self, _text: &str) -> Vec<Diagnostic> {
@@ -165,14 +165,14 @@ pub trait System: Sync {
         "the plan alone counts"
     }
 
-    /// Whose a state file is, beside a plan at this place in the project.
+    /// Which plan or run a state file belongs to. `place`: the place of the plan in the project.
     fn state_of(&self, _text: &str, _place: &str) -> StateOf {
         StateOf::ThisPlan
     }
 
     // The files that it keeps with a plan.
 
-    /// The state file of a run; `None` before it has begun, and where there is none.
+    /// The state file of a run; `None` before it has begun, and for systems without one.
     fn picture(&self, _: &State, _: &Chronicle, _: &Place, _claimed: &[TaskId]) -> Option<Picture> {
         None
     }
@@ -187,7 +187,7 @@ pub trait System: Sync {
         Vec::new()
     }
 
-    /// The files beside the state file that others write, too, of which some may not be there.
+    /// The files besides the state file that other programs write, too. Some may not exist.
     fn companions(&self, _is_there: &dyn Fn(&str) -> bool) -> Vec<&'static dyn Companion> {
         Vec::new()
     }
@@ -204,17 +204,18 @@ pub trait System: Sync {
         None
     }
 
-    /// What an agent is told at the beginning of a pass, where that is not what others are told.
+    /// The prompt of an agent at the beginning of a pass, if it differs from that of other systems.
     fn prompt(&self, _: &Pass<'_>) -> Option<String> {
         None
     }
 
-    /// What it means that an agent ended well, and what is odd about how it said so. `None`: what it means elsewhere.
+    /// What it means that an agent ended well, and what is odd about how it said so. `None`: the same as in other
+    /// systems.
     fn ending(&self, _: &Ended<'_>) -> Option<(AgentEnd, Vec<String>)> {
         None
     }
 
-    // What people are told of its runs, and what they say. A function is given where the run is read only for it.
+    // What people read about its runs, and what they say. A function is passed where the run is read only on demand.
 
     /// What is typed in another way than usual, and what was done by hand before.
     fn ops(&self) -> Ops {
@@ -236,7 +237,7 @@ pub trait System: Sync {
         Vec::new()
     }
 
-    /// What is to be told to others when a run has ended.
+    /// What other programs get when a run has ended.
     fn conclusion(&self) -> Option<Concludes> {
         None
     }
@@ -333,7 +334,7 @@ pub fn systems() -> impl Iterator<Item = SystemRef> {
     SYSTEMS.into_iter().chain(ADDED.get().into_iter().flat_map(|rows| rows.iter().copied()))
 }
 
-/// The one place in which a name becomes a system.
+/// Only this function turns a name into a system.
 pub fn named(name: &str) -> Option<SystemRef> {
     systems().find(|system| system.name() == name)
 }

@@ -21,7 +21,7 @@ pub struct Policy {
     pub early_branch: bool,
     /// An agent that is about to stop without a report is asked for one.
     pub asks_for_report: bool,
-    /// The next prompt tells what failed. Elsewhere an agent is pointed to files, and told nothing else.
+    /// The next prompt says what failed. In other systems it only points to files.
     pub tells_failures: bool,
     /// Edits that Piton rejects are entered in the system's own log.
     pub logs_rejections: bool,
@@ -103,13 +103,13 @@ pub struct Files {
     pub usual_folder: Option<&'static str>,
     /// What a state file has in it, where other programs have files of that name, too.
     pub state_mark: Option<&'static str>,
-    /// Files of which an agent gets a copy to write into.
+    /// Files that an agent gets a copy of, to write into.
     pub offered: &'static [&'static str],
     /// Files that an agent is pointed to: it gets copies of those that its worktree lacks.
     pub shown_along: &'static [&'static str],
     /// The log that an agent writes into itself, where it works in place.
     pub log_in_place: Option<&'static str>,
-    /// The file that has what was learned, beside the journal: what one of the two has, the other gets.
+    /// The file with the lessons. What only the file or only the journal has, the other one gets.
     pub lessons: Option<&'static str>,
     /// Where finished plans go, if the system puts them away.
     pub archive: Option<Archive>,
@@ -122,7 +122,7 @@ pub struct Archive {
     pub place: &'static str,
     /// The day becomes a part of the name.
     pub is_dated: bool,
-    /// Only a plan whose tasks are all satisfied is finished. Elsewhere one that was given up is over, too.
+    /// Only a plan whose tasks are all satisfied is finished. In other systems an abandoned one is over, too.
     pub needs_success: bool,
     /// What the state file says last: it is only known when the plan is archived.
     pub last_word: Option<LastWord>,

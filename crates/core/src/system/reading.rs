@@ -40,7 +40,7 @@ pub struct Given<'a> {
     /// Its path from the root of the project.
     pub place: &'a str,
     pub config: &'a Config,
-    /// The project's own checks. They count where its configuration names none.
+    /// The project's own checks. They count if its configuration names none.
     pub detected: &'a [Detected],
     /// Other plans that its tasks may wait for, by their paths from the root of the project.
     pub others: &'a Folder,
@@ -106,7 +106,7 @@ pub struct Before {
     pub done: bool,
     /// The task asks for the branch of the plan, which Piton makes before any task begins.
     pub is_branch: bool,
-    /// The list says that it cannot go on.
+    /// The list says that it cannot continue.
     #[serde(skip)]
     pub blocked: bool,
     #[serde(skip)]
@@ -136,7 +136,7 @@ pub trait ReadPlan: fmt::Debug {
 
     fn reading_mut(&mut self) -> &mut Reading;
 
-    /// What a reviewer of the plan would say. A run does not ask.
+    /// What a reviewer of the plan would say. A run does not use this.
     fn lint(&self) -> Vec<Problem> {
         Vec::new()
     }
@@ -148,7 +148,7 @@ pub trait ReadPlan: fmt::Debug {
         Plan { tasks, ..plan.clone() }
     }
 
-    /// The branch that its work lands on, where the plan says so.
+    /// The branch that its work lands on, if the plan says so.
     fn branch(&self) -> Option<String> {
         None
     }
@@ -158,7 +158,7 @@ pub trait ReadPlan: fmt::Debug {
         None
     }
 
-    /// Add what a preview for programs tells beside the tasks.
+    /// Add what a preview for programs says besides the tasks.
     fn describe(&self, _document: &mut Value) {}
 
     /// What changes if everything is done again. `read` gives the files of the plan as they are.

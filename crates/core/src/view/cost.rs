@@ -32,11 +32,11 @@ struct Try {
     worked: Span,
 }
 
-/// All tries, as journals tell of them.
+/// All tries, as journals record them.
 #[derive(Clone, Debug, Default)]
 pub struct Costs {
     tries: Vec<Try>,
-    /// By task, the fence that was taken last and its attempt.
+    /// The attempt of each fence, by task.
     attempts: BTreeMap<(RunId, TaskId, u64), u32>,
     /// Tries of workers that were booked: their end follows, and is the same try.
     booked: BTreeMap<(RunId, TaskId, u64), usize>,
@@ -46,13 +46,13 @@ pub struct Costs {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     pub bill: Bill,
-    /// Tokens that nobody has put a price on.
+    /// Tokens without a known price.
     pub unpriced: u64,
     pub worked: Span,
 }
 
 impl Costs {
-    /// Take in an event of a run; those of one run in their order.
+    /// Add an event of a run. Those of one run come in their order.
     pub fn read(&mut self, run: &RunId, recorded: &Recorded) {
         let mut day = recorded.at.to_string();
         day.truncate("2026-11-15".len());
@@ -215,7 +215,7 @@ mod tests {
             spent("b", 1, "x", Some(by("gpt", usage(1999, None))), ByModel::new()),
             ends("b", 1, "x"),
             begins("b", 2, 2),
-            // A program of one's own.
+            // A custom command.
             ends("b", 2, "own"),
         ];
         let mut costs = Costs::default();

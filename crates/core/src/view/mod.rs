@@ -1,4 +1,4 @@
-//! What every face shows, derived from the state when it is asked for. Nothing here is stored.
+//! What the command line, the live screen and the tools show, derived from the state on demand. Nothing here is stored.
 
 mod cost;
 mod describe;

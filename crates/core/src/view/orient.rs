@@ -11,7 +11,7 @@ use crate::prompt::{Answer, answers_section, asked, fix};
 use crate::run::Run;
 use crate::terminal::clean_text;
 
-/// What the run has come to, by subject, and what is asked of one task.
+/// The state of the run, by subject, and what one task has to do.
 #[derive(Clone, Debug)]
 pub struct Orientation {
     head: String,
@@ -55,7 +55,7 @@ impl Orientation {
         Orientation::of_part(run, specs.len(), specs, chronicle, task)
     }
 
-    /// The same with the specs of the completed tasks alone, out of so many of the plan.
+    /// The same with only the specs of the completed tasks, and the number of all tasks of the plan.
     pub fn of_part(
         run: &Run,
         planned: usize,
@@ -219,7 +219,7 @@ impl Default for Sections {
 }
 
 impl Sections {
-    /// An item of one or more lines; nothing where there is nothing to say.
+    /// Add an item of one or more lines. An empty text adds nothing.
     fn add(&mut self, section: usize, task: Option<&TaskId>, text: &str, value: Value) {
         let text = clean_text(text.as_bytes());
         if text.trim().is_empty() {
@@ -250,7 +250,7 @@ impl Sections {
                 }
                 self.add(NOTES, Some(id), &told.note, json!({ "task": id, "text": told.note }));
             }
-            // As git saw them, else as told, else as planned.
+            // As git saw them, else as reported, else as planned.
             let seen = story.changed.iter().flat_map(|files| files.created.iter().chain(&files.modified));
             let told = story.reports.iter().flat_map(|told| &told.files);
             let planned = spec.iter().flat_map(|spec| &spec.files).map(RepoPath::as_str);
@@ -262,7 +262,7 @@ impl Sections {
                 files.extend(planned);
             }
             for file in files {
-                // Who changed it last is enough.
+                // Only the last change of a file is listed.
                 self.0[FILES].items.retain(|item| item.value["file"] != file);
                 self.add(FILES, Some(id), file, json!({ "task": id, "file": file }));
             }

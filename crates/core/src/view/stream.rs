@@ -6,7 +6,7 @@ use crate::run::ByModel;
 use crate::terminal::clean_text;
 use crate::time::Timestamp;
 
-/// So many lines of what a tool gave back are shown: they say whether it is what was wanted.
+/// How many lines of a tool's result are shown: enough to see whether it is what was wanted.
 const RESULT_LINES: usize = 5;
 /// Longer lines of it are cut: some tools answer in one.
 const RESULT_WIDTH: usize = 160;
@@ -39,7 +39,7 @@ impl Lines {
             .then(|| String::from_utf8_lossy(&rest).trim_end_matches(['\n', '\r']).to_owned())
     }
 
-    /// Something is missing here: the halves of two lines are none.
+    /// Output is missing here: the rest of one line and the beginning of another do not make a line.
     pub fn tear(&mut self) {
         self.rest.clear();
         self.torn = true;
@@ -75,12 +75,12 @@ impl Stream {
         (!adapter.is_command()).then_some(stream)
     }
 
-    /// What a line of it tells.
+    /// What a line of it says.
     pub fn hear(&mut self, line: &str, now: Timestamp) -> Vec<Description> {
         let mut told = Vec::new();
         match happenings(self.adapter, line, now) {
             Some(happened) => happened.into_iter().for_each(|happening| self.tell(happening, &mut told)),
-            // A word of the client's own, beside its stream.
+            // A message of the client itself, besides its stream.
             None => {
                 self.fall_silent(&mut told);
                 put(&mut told, Tone::Quiet, line.trim_end());
@@ -152,7 +152,7 @@ impl Stream {
         }
     }
 
-    /// Parts of a message follow each other; the last line of it may go on.
+    /// Parts of a message follow each other; its last line may continue.
     fn say(&mut self, of: String, text: &str, told: &mut Vec<Description>) {
         self.ended = false;
         if self.speaking.as_ref() != Some(&of) {
@@ -182,7 +182,7 @@ impl Stream {
     }
 }
 
-/// The beginning of what a tool gave back, below its call.
+/// The beginning of a tool's result, below its call.
 fn result(failed: bool, text: &str, told: &mut Vec<Description>) {
     let text = clean_text(text.as_bytes());
     let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());

@@ -15,11 +15,11 @@ use crate::time::Span;
 pub enum RunStatus {
     NotStarted,
     Running,
-    /// An engine is at work and was asked to stop, perhaps at once: it has not ended yet.
+    /// An engine is running and was asked to stop, perhaps at once. It has not ended yet.
     Stopping {
         now: bool,
     },
-    /// An engine began and is gone without a word: it crashed, or was killed.
+    /// An engine started and did not record its end: it crashed or was killed.
     Interrupted,
     Stopped(StopReason),
     /// Nothing is left to do; a person may have skipped tasks.
@@ -27,13 +27,13 @@ pub enum RunStatus {
         #[serde(skip_serializing_if = "is_zero")]
         skipped: u32,
     },
-    /// Every task is completed by what the ledger was told, and these gates have not passed on what there is now.
+    /// Every task is completed according to the ledger, but these gates have not passed on the current work.
     Stale {
         gates: Vec<TaskId>,
     },
     /// Over, with work that is not done.
     Ended,
-    /// Nobody wants it any more.
+    /// A person closed it.
     Closed(Closed),
 }
 
@@ -85,7 +85,7 @@ pub enum GroupStatus {
     Pending,
     InProgress,
     Completed,
-    /// A task in it cannot complete, and nothing in it can go on.
+    /// A task in it cannot complete, and nothing in it can continue.
     Blocked,
 }
 
@@ -127,12 +127,12 @@ impl Summary {
     }
 }
 
-/// Where a group stands, in every face: state files say the same.
+/// The status of a group, as all commands and state files show it.
 pub fn group_status(counts: &Counts, exhausted: Exhausted) -> GroupStatus {
     let total = counts.total();
     let is_under_way =
         |status: Status| status.holds_slot() || matches!(status, Status::Verified | Status::Merging);
-    // After a task was given up nothing new starts, if the plan says so.
+    // If the plan says so, nothing new starts after a task was abandoned.
     let held = exhausted == Exhausted::Stop && counts.of(Status::Abandoned) + counts.of(Status::Blocked) > 0;
     if counts.sum(Status::satisfies) == total {
         GroupStatus::Completed
@@ -163,7 +163,7 @@ pub fn at_rest(state: &State) -> StopReason {
     if filtered && all.iter().all(|task| task.status().is_finished()) {
         return StopReason::Filter;
     }
-    // Who asked to stop when all was as good as done has got all of it.
+    // A stop that came when all work was done has changed nothing, so this comes after that.
     if run.stop.is_some() {
         return StopReason::Person;
     }
@@ -211,12 +211,12 @@ fn outside(task: &Task) -> Option<String> {
     Some(format!("{} waits for {}, which is not completed", task.id, open.need))
 }
 
-/// Nobody has begun it.
+/// Work on it has not begun.
 fn is_untouched(status: Status) -> bool {
     matches!(status, Status::Pending | Status::Unreachable | Status::Waiting)
 }
 
-/// What the process tells the shell.
+/// The exit code of the process.
 pub fn exit_code(reason: &StopReason) -> u8 {
     match reason {
         StopReason::Completed | StopReason::Filter => 0,

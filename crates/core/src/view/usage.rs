@@ -15,7 +15,7 @@ fn usage(used: &Usage) -> String {
     if known.is_empty() { "an unknown amount".to_owned() } else { known.join(", ") }
 }
 
-/// What a client told about one try.
+/// What a client reported about one try.
 pub fn used(told: Option<&ByModel>) -> String {
     match told {
         None => "an unknown amount".to_owned(),
@@ -54,7 +54,7 @@ pub fn of_bill(bill: &Bill) -> String {
     if parts.is_empty() { known } else { format!("{least}{known} ({})", parts.join(", ")) }
 }
 
-/// All of a run in one line; `None` if no client of it tells.
+/// The usage of a whole run in one line; `None` if none of its clients reports any.
 pub fn bill(bills: &Bills) -> Option<String> {
     let mut sum = Bill::default();
     bills.values().flat_map(|models| models.values()).for_each(|bill| sum.merge(bill));

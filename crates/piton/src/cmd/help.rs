@@ -95,7 +95,7 @@ fn list(cli: &clap::Command) {
     }
 }
 
-/// The command that was probably meant.
+/// The known command that is most like the one that was typed.
 fn closest(command: &clap::Command, word: &str) -> Option<String> {
     let known = command.get_subcommands().filter(|known| !known.is_hide_set());
     let names: Vec<&str> = known.flat_map(|known| known.get_name_and_visible_aliases()).collect();

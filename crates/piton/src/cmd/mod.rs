@@ -1,4 +1,4 @@
-//! Each command in a group of its own, with what can be typed for it beside its code.
+//! The commands, in groups. The arguments of each command stand next to its code.
 
 mod deferred;
 pub(crate) mod help;

@@ -39,7 +39,7 @@ fn settled(check: &Check) -> Detected {
     Detected { about: toolchain::About::Test, check: check.clone(), from: String::new() }
 }
 
-/// What stands at a project's root: the names of its files, and the text of those that configure something.
+/// The files at a project's root: their names, and the text of those that configure something.
 fn files_at(root: &Utf8Path) -> Outcome<Folder> {
     let mut files = Folder::default();
     for entry in root.read_dir_utf8().into_iter().flatten().flatten() {

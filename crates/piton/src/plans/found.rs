@@ -13,7 +13,7 @@ use crate::failure::{Failure, Outcome};
 use crate::paths::{here, shown};
 use crate::{picture, ui};
 
-/// A file of a plan that is larger than this is none.
+/// A larger file is not part of a plan.
 pub(super) const LARGEST: u64 = 16 * 1024 * 1024;
 
 /// A plan as read from disk.
@@ -22,7 +22,7 @@ pub(crate) struct FoundPlan {
     /// The file, or the folder of a plan that is one.
     pub path: Utf8PathBuf,
     pub plan: Plan,
-    /// What else its files tell.
+    /// What else its files say.
     pub read: Box<dyn ReadPlan>,
 }
 

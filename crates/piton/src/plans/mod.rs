@@ -1,5 +1,5 @@
-//! A plan on disk: which system it is of, what it says, and what is wrong with it. It is the same for every system: what
-//! differs is asked of the system's row.
+//! A plan on disk: which system it is of, what it says, and what is wrong with it. It is the same for every system; the
+//! system's row decides what differs.
 
 mod around;
 mod disk;
@@ -97,7 +97,7 @@ fn place_of_folder(given: &Utf8Path, wanted: Option<SystemRef>) -> Outcome<(Utf8
     }
 }
 
-/// A plan that goes by a short name: the folder of that name, where plans of some system are kept.
+/// A plan by its short name: the folder of that name, where plans of some system are kept.
 fn place_of_name(given: &Utf8Path) -> Outcome<(Utf8PathBuf, SystemRef)> {
     let text = given.as_str();
     for system in systems() {

@@ -12,7 +12,7 @@ use crate::failure::{Failure, Outcome};
 use crate::paths::shown;
 use crate::{picture, ui};
 
-/// Whether what is read may be put aside. Who only wants to know leaves everything as it is.
+/// Whether a copy of a state file may be put aside. A command that only reads writes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aside {
     Put,
@@ -30,8 +30,9 @@ impl Aside {
     }
 }
 
-/// Look at a state file, and show what is wrong with it. One that cannot be used is kept as `.bad`. Then its backup counts,
-/// else what is committed of it, else what the system goes by without one. The bytes of a file that counts come with it.
+/// Look at a state file, and show what is wrong with it. One that cannot be used is kept as `.bad`. Then its backup
+/// counts, else its committed version, else what the system uses without one. The bytes of a file that counts come with
+/// it.
 pub(crate) fn left(
     project: &Project,
     path: &Utf8Path,

@@ -23,7 +23,7 @@ pub(crate) struct Stamp {
     files: Vec<Seen>,
 }
 
-/// A file that nobody can change without one of these changing, too.
+/// A file. Every change of it also changes one of these.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Seen {
     path: Utf8PathBuf,
@@ -61,7 +61,7 @@ impl Stamp {
         (note.version == env!("CARGO_PKG_VERSION") && note.files == self.files).then_some(note.hash)
     }
 
-    /// Write down what was read after this stamp was taken, and its digest. Nothing is lost if that fails.
+    /// Record what was read after this stamp was taken, and its digest. Nothing is lost if that fails.
     pub(crate) fn keep(self, project: &Project, found: &FoundPlan, hash: &Digest) {
         if !found.read.reading().problems.is_empty() || !self.is_settled() || self.has_poor_settings() {
             return;
@@ -84,7 +84,7 @@ impl Stamp {
         self.files.iter().all(|file| file.written.0 < latest && file.changed.0 < latest)
     }
 
-    /// What is wrong with `piton.toml` is said whenever it is read.
+    /// Problems of `piton.toml` are reported whenever it is read.
     fn has_poor_settings(&self) -> bool {
         let texts = self.files[1..].iter().map(|file| std::fs::read_to_string(&file.path));
         texts.into_iter().any(|text| text.is_ok_and(|text| !read_config(&text).1.is_empty()))

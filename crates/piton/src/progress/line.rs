@@ -38,8 +38,8 @@ fn clock_time(at: Timestamp) -> String {
     zoned.map_or_else(|_| at.to_string(), |zoned| zoned.strftime("%H:%M:%S").to_string())
 }
 
-/// The zone of this machine, or the one in `TZ`. To look for one by its name, the folder of all zones is read first, which
-/// takes as long as a whole command: the file is mostly where it always is.
+/// The zone of this machine, or the one in `TZ`. A lookup by name reads the folder of all zones first, which takes as
+/// long as a whole command. So the file at the usual place is tried first.
 fn zone() -> TimeZone {
     let named = std::env::var("TZ").ok();
     let path = named.as_deref().map_or_else(

@@ -1,4 +1,4 @@
-//! The live area: a line for each task at work, and a bar for the plan below them.
+//! The live area: a line for each task in progress, and a bar for the plan below them.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,8 @@ impl Live {
         self.area.draw(lines.iter().map(|line| ui::as_shown(line)).collect());
     }
 
-    /// Lines for the tasks at work: as many as fit into half of the screen with the bar, and how many more there are.
+    /// Lines for the tasks in progress: as many as fit into half of the screen with the bar, and how many more there
+    /// are.
     fn tasks(&self, state: &State, now: Timestamp, columns: usize) -> Vec<String> {
         let busy =
             |status: Status| status.holds_slot() || matches!(status, Status::Verified | Status::Merging);
@@ -127,8 +128,8 @@ impl Live {
     }
 }
 
-/// How many of the tasks at work get a line of their own. Half of the rows are for what scrolls past; of the others one
-/// is the bar's, and one says how many more there are.
+/// How many of the tasks in progress get a line of their own. Half of the rows are for what scrolls past. Of the
+/// others, one is the bar's, and one says how many more tasks there are.
 fn lines_that_fit(rows: u16, tasks: usize) -> usize {
     let area = usize::from(rows / 2).saturating_sub(1);
     if tasks <= area { tasks } else { area.saturating_sub(1) }

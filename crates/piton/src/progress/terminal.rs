@@ -13,8 +13,8 @@ const MARGIN: u16 = 1;
 /// keeps what it erases, so that begins a column later.
 const ERASE: &str = "\r\x1b[K\x1b[C\x1b[J\r";
 
-/// What is drawn on standard error. The cursor stays at the beginning of the first line: a terminal that changes its size
-/// and breaks lines again keeps it there, so nobody has to know how many rows the area takes by now.
+/// What is drawn on standard error. The cursor stays at the beginning of the first line. A terminal that is resized and
+/// wraps lines again keeps it there, so Piton does not have to know how many rows the area takes.
 #[derive(Debug, Default)]
 pub(super) struct Area {
     drawn: Vec<String>,
@@ -61,7 +61,7 @@ impl Area {
 /// for the next program, and Ctrl-C works as always.
 #[derive(Debug)]
 pub(super) struct Quiet {
-    /// It was us who asked for it.
+    /// Piton has asked for it.
     is_ours: bool,
 }
 
@@ -92,7 +92,7 @@ fn set_echo(shown: bool) -> bool {
     tcsetattr(&terminal, OptionalActions::Now, &modes).is_ok()
 }
 
-/// On a terminal that is gone writing fails, which must not end the run.
+/// Writing fails on a closed terminal. That must not end the run.
 fn put(text: &str) {
     let mut stream = io::stderr().lock();
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());

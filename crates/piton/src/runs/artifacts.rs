@@ -16,7 +16,7 @@ use crate::failure::Outcome;
 use crate::paths::files_in;
 use crate::ui::{self, DIM};
 
-/// So many sources are named one by one: they stand on one line.
+/// How many sources are named one by one: they stand on one line.
 const MOST: usize = 12;
 
 pub(crate) struct Artifacts {

@@ -12,7 +12,7 @@ pub(crate) fn attempt() -> Outcome<Option<Attempt>> {
     })
 }
 
-/// An agent speaks about its own task, and only by its outbox.
+/// An agent may report only about its own task, and only through its outbox.
 pub(crate) fn outside_of_attempts() -> Outcome {
     let Some(Attempt { task, .. }) = attempt()? else { return Ok(()) };
     Err(Failure::new(format!("this is an attempt of {task}: it cannot change anything else of the run"))

@@ -53,7 +53,7 @@ pub(crate) fn alone(project: &Project, found: &FoundPlan) -> Outcome<Option<Lock
     }
 }
 
-/// The run to work on, made if need be, and the proof that nobody else works on it.
+/// The run to work on, created if need be, and its lock: no other engine works on it.
 pub(crate) fn settle_run(
     args: &RunArgs,
     found: &mut FoundPlan,
@@ -81,7 +81,7 @@ pub(crate) fn settle_run(
     let existing = existing.filter(|_| !args.reset);
     let Some(run) = existing else {
         let goes_on = args.resume || !args.reset_task.is_empty();
-        // What another system left is where a run goes on from.
+        // A run continues from what another system left.
         if goes_on && !state_files::has_state_file(found, project) {
             let failure = Failure::new(format!("there is no run of {} to resume", paths::shown(&found.path)));
             return Err(failure.hint(format!("piton run {}", typed(&found.path))));
@@ -175,7 +175,7 @@ pub(crate) fn settle_run(
     Ok((run, lock))
 }
 
-/// The tasks are as they were; what the plan and `piton.toml` say beside them need not be.
+/// The tasks are unchanged, but the settings of the plan and of `piton.toml` may not be.
 fn adopt_settings(found: &FoundPlan, journal: &mut Journal, run: &RunId) -> Outcome {
     let Some(facts) = journal.facts(run)? else { return Ok(()) };
     if follows_settings(&facts, &found.plan, None) {
@@ -233,7 +233,8 @@ fn tell_rejudged(events: &[Recorded]) {
     }
 }
 
-/// A change of the plan that a person has to decide about: it is about what is under way or completed, or takes tasks away.
+/// A change of the plan that a person has to decide about: it changes tasks that are in progress or completed, or
+/// removes tasks.
 fn changed_too_much(
     found: &FoundPlan,
     journal: &mut Journal,
@@ -250,7 +251,7 @@ fn changed_too_much(
     if others.is_empty() {
         return Ok(failure.hint(again).hint(anew));
     }
-    // Rather another plan than a changed one: a run of its own takes nothing of this one for done.
+    // This is another plan rather than a changed one. A new run takes nothing of this one for done.
     let others = named(&others);
     Ok(failure.hint(anew).hint(format!("{again}; will be done again because they have changed: {others}")))
 }
@@ -261,8 +262,8 @@ fn submit(journal: &mut Journal, run: &RunId, command: Command) -> Outcome<Resul
     Ok(done.outcomes.into_iter().next().unwrap_or(Ok(Vec::new())))
 }
 
-/// What a run's plan asks for by now that the run has not done: completed tasks that are other tasks now, and new ones. A
-/// plan that cannot be read, or is gone, asks for nothing.
+/// What a run's plan now asks for and the run has not done: completed tasks with new content, and new tasks. A plan
+/// that cannot be read, or does not exist any more, asks for nothing.
 pub(crate) fn asked_since(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Vec<TaskId>> {
     let Some(facts) = journal.facts(run)? else { return Ok(Vec::new()) };
     let tests = detected::checks_found(facts.settings.form.system(), journal, run)?.unwrap_or_default();
@@ -338,7 +339,7 @@ fn create(args: &RunArgs, found: &mut FoundPlan, project: &Project, journal: &mu
     let by_git = found.policy().judged_by_target;
     let mut past = if by_git { anew } else { takeover::past(found, here, journal, Aside::Put)? };
     let creation = create::creation(args, found, project, &run)?;
-    // Who begins anew wants nothing of what was done.
+    // `--reset` starts over, without the work that was done before.
     if let (Command::Create(new), true, false) = (&creation, by_git, args.reset) {
         past = takeover::past(found, Place { tip: new.base.as_ref(), ..here }, journal, Aside::Put)?;
     }
@@ -357,7 +358,7 @@ fn create(args: &RunArgs, found: &mut FoundPlan, project: &Project, journal: &mu
     Ok(run)
 }
 
-/// What was landed by runs of this plan whose journal is gone. Other systems' files tell of theirs.
+/// What runs of this plan landed whose journal does not exist any more. Files of other systems record theirs.
 fn landed_before(
     creation: &Command,
     found: &FoundPlan,
@@ -434,7 +435,7 @@ pub(crate) fn create_for_ledger(
     Ok(run)
 }
 
-/// A state file that another system, or another journal, left in the plan is where the run goes on from.
+/// The run continues from a state file that another system, or another journal, left in the plan.
 fn take_over(
     args: &RunArgs,
     found: &mut FoundPlan,

@@ -56,7 +56,7 @@ pub(crate) fn run_for_ledger(which: &Which, task: Option<&TaskId>) -> Outcome<Fo
 
 /// The run of a plan whose file was read before and has not changed since: nothing in it can be new.
 fn known_run(plan: &Utf8Path, stamp: &Stamp, which: &Which) -> Outcome<Option<FoundRun>> {
-    // What goes wrong here goes wrong again for those who read the plan, and is reported by them.
+    // An error here occurs again when the plan is read, and is reported then.
     let project = find::of_plan(plan, which.project_path.as_deref()).ok();
     let Some(project) = project.filter(|project| stamp.hash(project).is_some()) else { return Ok(None) };
     if !Journal::exists(&project.home) {

@@ -1,4 +1,4 @@
-//! Carrying a command out, and telling what came of it.
+//! Carries out a command, and reports its result.
 
 use camino::Utf8Path;
 use piton_core::plan::TaskId;
@@ -17,7 +17,7 @@ pub(crate) fn you() -> String {
     std::env::var("USER").ok().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "you".to_owned())
 }
 
-/// Carry a command out, and tell what came of it.
+/// Carry out a command, and report its result.
 pub(crate) fn say(which: &Which, json: bool, command: &Command) -> Outcome<Exit> {
     let mut found = run(which, None)?;
     tell(&found.command(command)?, json);
@@ -31,7 +31,7 @@ pub(crate) fn say_of(task: &TaskId, which: &Which, json: bool, command: &Command
     go_on(&found, json)
 }
 
-/// Where nobody is at work any more, name the command that goes on.
+/// If no engine is running any more, name the command that resumes the run.
 pub(crate) fn go_on(found: &FoundRun, json: bool) -> Outcome<Exit> {
     let facts = standing::facts(&found.journal, &found.run)?;
     // A run that no engine has ever worked on is driven by hand.

@@ -83,7 +83,7 @@ pub(crate) fn shared_worktree(project: &Project, found: &FoundPlan) -> String {
     project.root.parent().unwrap_or(&project.root).join(name).into_string()
 }
 
-/// There is no repository that work could land in.
+/// The error for a project without a repository that work could land in.
 pub(crate) fn without_git(args: &RunArgs, project: &Project) -> Failure {
     let plan = args.plan.as_deref().map(typed).unwrap_or_default();
     if project.root.join(".git").exists() {
@@ -97,7 +97,7 @@ pub(crate) fn without_git(args: &RunArgs, project: &Project) -> Failure {
     }
     let failure =
         Failure::new(format!("{} is not in a git repository, which Piton needs to land work", project.root));
-    // A plan that lies elsewhere is meant for the repository around the current folder.
+    // A plan outside of a repository is for the repository around the current folder.
     let around = find::project(None).ok().filter(|around| matches!(around.repo(), Ok(Some(_))));
     if let Some(around) = around.filter(|_| args.project_path.is_none()) {
         let root = typed(&around.root);

@@ -81,8 +81,8 @@ pub(crate) fn drive_to_end(
     Ok(engine.run(inbox, observer.as_mut())?)
 }
 
-/// The plan, its defaults and its state file, where they are part of the repository: no task may change how it is
-/// judged, and what Piton keeps is not anybody's work.
+/// The plan, its defaults and its state file, where they are part of the repository. No task may change how it is
+/// judged, and files that Piton keeps are not the work of a task.
 pub(crate) fn owned(
     plan: &Utf8Path,
     system: SystemRef,

@@ -23,12 +23,12 @@ pub(crate) fn project(given: Option<&Utf8Path>) -> Outcome<Project> {
     Ok(Project::around(&start)?)
 }
 
-/// The run that is meant, opened for reading: nothing is created.
+/// The run that a command is about, opened for reading: nothing is created.
 pub(crate) fn run(which: &Which) -> Outcome<FoundRun> {
     run_in(which, None, Journal::open_existing)
 }
 
-/// The same for what is asked about one of its tasks: where several are unfinished, the only one that has it.
+/// The same for a command about one task: if several runs are unfinished, the only one that has it.
 pub(crate) fn run_of(task: &TaskId, which: &Which) -> Outcome<FoundRun> {
     run_in(which, Some(task), Journal::open_existing)
 }
@@ -45,7 +45,7 @@ fn run_in(
         None => project(which.project_path.as_deref())?,
     };
     if plan.is_none() && which.run.is_none() && !Journal::exists(&project.home) {
-        // In the folder of a plan that lies outside of its project, that plan is meant.
+        // In the folder of a plan outside of its project, commands are about that plan.
         let around = plans::place(&paths::here()?, None).ok().map(|(path, _)| path);
         if let Some(around) = around.filter(|_| which.project_path.is_none()) {
             project = of_plan(&around, None)?;
@@ -90,8 +90,8 @@ fn run_of_same_plan(plan: &Utf8Path, project: &Project, journal: &Journal) -> Ou
     Ok(run.clone())
 }
 
-/// The project of a plan, wherever the plan lies and wherever we are: the one that has its run. Without a run it is the
-/// one that the plan names, else the one around it.
+/// The project of a plan, wherever the plan and the current folder are: the project that has its run. Without a run it
+/// is the one that the plan names, else the one around it.
 pub(crate) fn of_plan(plan: &Utf8Path, given: Option<&Utf8Path>) -> Outcome<Project> {
     if given.is_some() {
         return project(given);
@@ -125,7 +125,7 @@ pub(crate) fn of_plan(plan: &Utf8Path, given: Option<&Utf8Path>) -> Outcome<Proj
     likeliest
 }
 
-/// What is said of a task that a run does not have.
+/// The error for a task that a run does not have.
 pub(crate) fn no_task(journal: &Journal, run: &RunId, task: &TaskId) -> Failure {
     let failure = Failure::new(format!("there is no task {task} in the run {run}"));
     let known: Vec<TaskId> = journal.ids(run).unwrap_or_default();
@@ -199,7 +199,7 @@ fn choose(
     }
 }
 
-/// Where a command that names no run could mean another one, those that are named to people say which.
+/// If a command without a run could mean another one, the commands in hints name the run.
 pub(crate) fn name_in_hints(runs: &[RunSummary], run: &RunId) {
     let is_one_of_several = unfinished(runs).iter().any(|other| other.id != *run);
     if let Some(known) = runs.iter().find(|known| known.id == *run) {
@@ -214,7 +214,7 @@ pub(crate) fn unfinished(runs: &[RunSummary]) -> Vec<&RunSummary> {
     let current: Vec<&RunSummary> = runs.iter().filter(|run| plans.insert(run.plan.as_str())).collect();
     let has_plan = |run: &RunSummary| Utf8Path::new(&run.plan).exists();
     let any_plan = current.iter().any(|run| has_plan(run));
-    // So is one whose plan is gone, as where the project was moved, if another has its plan.
+    // So is one whose plan does not exist any more, for example because the project was moved, if another has its plan.
     current.into_iter().filter(|run| !run.is_over() && (!any_plan || has_plan(run))).collect()
 }
 

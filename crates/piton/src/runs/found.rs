@@ -23,13 +23,13 @@ pub(crate) struct FoundRun {
 }
 
 impl FoundRun {
-    /// Carry a command out. What was written into the run's state file is heard first, and the file is true again
-    /// when this returns, whether the command was taken or not.
+    /// Carry out a command. Edits of the run's state file are applied first. When this returns, the file shows the run
+    /// again, whether the command was accepted or not.
     pub(crate) fn command(&mut self, command: &Command) -> Outcome<Vec<Recorded>> {
         self.command_and(command, None)
     }
 
-    /// The same, and if it was taken, another one before the file is written.
+    /// The same, and if the command was accepted, another one before the file is written.
     pub(crate) fn command_and(
         &mut self,
         command: &Command,
@@ -38,7 +38,7 @@ impl FoundRun {
         self.command_then(command, |_, _| Ok(more.cloned()))
     }
 
-    /// The same with one that depends on what came of the first.
+    /// The same with a second command that depends on the events of the first.
     pub(crate) fn command_then(
         &mut self,
         command: &Command,
@@ -78,8 +78,8 @@ impl FoundRun {
         Ok(outcome?)
     }
 
-    /// Hear what was written into the run's state file, and make it true. Without such a file, judge what is committed by
-    /// now of what was called done.
+    /// Apply edits of the run's state file, and write it again. Without such a file, judge claims that waited for a
+    /// commit.
     pub(crate) fn settle_file(&mut self) -> Outcome {
         self.settle_but(None)
     }
@@ -115,7 +115,7 @@ impl FoundRun {
         judge::judge_committed(&self.project, &mut self.journal, &self.run, but)
     }
 
-    /// Take tasks back whose holders are not alive. A run without a state file has nothing else that says so.
+    /// Take tasks back from holders whose processes have ended.
     fn release_gone(&mut self) -> Outcome<Vec<Recorded>> {
         Ok(holders::release_gone(&mut self.journal, &self.run)?)
     }

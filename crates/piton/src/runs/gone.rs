@@ -1,5 +1,5 @@
-//! A plan that was moved or removed by hand, as the recipes for archiving do. Its run stays in the journal, and
-//! none of its files is written again.
+//! A plan that was moved or removed by hand, as the recipes for archiving do. Its run stays in the journal, and Piton
+//! does not write its files again.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::RunId;
@@ -14,7 +14,7 @@ const ARCHIVES: [&str; 3] = ["archive", "archive/completed", "completed"];
 
 /// What has become of the plan of a run: `None` while it is where it was.
 pub(crate) fn describe(plan: &Utf8Path, system: SystemRef, run: &RunId) -> Option<String> {
-    // Where no file is kept with it, none is missed.
+    // A plan without a state file cannot miss one.
     if system.files().state.is_none() || plan.exists() {
         return None;
     }

@@ -1,7 +1,7 @@
 //! One more task, in the plan and in its run.
 //!
-//! The plan's files come first, the journal second: a process that dies in between leaves a plan with more in it than its
-//! run, which the next `piton add` or `piton run --replan` takes up.
+//! The plan's files come first, the journal second: a process that dies in between leaves tasks in the plan that its
+//! run does not have. The next `piton add` or `piton run --replan` adopts them.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Digest, Plan, RunId};
@@ -44,7 +44,7 @@ pub(crate) fn grow(
     mut run: Option<(&mut Journal, &RunId)>,
     task: &Addition,
 ) -> Outcome<(Vec<Utf8PathBuf>, Vec<Recorded>)> {
-    // An engine does not look at the plan meanwhile: it would find a plan that is not its run's.
+    // An engine must not read the plan meanwhile: the plan would differ from its run.
     let lock = project.plan_lock(path);
     let _quiet = lock.map_err(Failure::io(format!("cannot lock {}", project.home)))?;
     // What was found in the project when the run began holds: by now its agents have changed it.
@@ -88,14 +88,14 @@ pub(crate) fn grow(
         .hint("run the same command again"))
 }
 
-/// What a plan says but for this task, and but for what a task more changes anyway.
+/// What a plan says without this task, and without what every new task changes.
 fn others(plan: &FoundPlan, task: &Addition) -> Digest {
     let (policy, mut plan) = (plan.policy(), plan.plan.clone());
     plan.tasks.retain(|spec| spec.id != task.id);
     if policy.in_sequence {
         let mut before = None;
         for spec in &mut plan.tasks {
-            // Each waits for the one before it, and has a later turn.
+            // Each depends on the one before it, and comes later.
             spec.depends_on.retain(|id| *id != task.id && Some(id) != before.as_ref());
             spec.priority = 0;
             before = Some(spec.id.clone());
@@ -113,7 +113,7 @@ fn others(plan: &FoundPlan, task: &Addition) -> Digest {
     plan.hash()
 }
 
-/// One file of the plan, as it was and as it is to be.
+/// One file of the plan, before and after.
 struct Change {
     path: Utf8PathBuf,
     /// Among the plan's files.

@@ -8,8 +8,8 @@ use crate::failure::Outcome;
 use crate::plans::FoundPlan;
 use crate::runs::known;
 
-/// What was begun in place without git goes on so. Knowledge is read in the plan's own folder and written there: where
-/// there is no git, or git does not have that folder, it can only be worked on in place.
+/// A run that began in place without git continues so. Plans for knowledge read and write in their own folder. If there
+/// is no git, or git does not have that folder, they can only be worked on in place.
 pub(crate) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outcome {
     let settings = &mut found.plan.settings;
     if project.repo()?.is_none()

@@ -25,7 +25,7 @@ pub(crate) enum Purpose {
 pub(crate) struct Judged {
     pub claim: Claim,
     pub told: Report,
-    /// What git says about it beyond what was told.
+    /// What git says about it beyond the report.
     pub seen: Option<Command>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn judge(
     }
     let judged = looked.place.judge(project, run, &spec, &name, &keeper, &say_check);
     let judged = judged.map_err(|no| Failure::new(no.to_string()))?;
-    // Only where tasks share a branch does what the others did tell who made which files.
+    // Only if tasks share a branch, the work of the others is needed to know which task made which files.
     let state = if shares { journal.load(run)? } else { State::new() };
     let seen = claims::seen(project, &state, id, &told, &judged);
     let (mut tree, results) = judged;
@@ -87,7 +87,7 @@ pub(crate) fn judge(
     if purpose == Purpose::Confirm {
         tree = claims::as_before(project, &facts, task, tree)?;
     }
-    // What was counted beats what is told.
+    // Counted tests win over reported ones.
     told.tests = verdict::tests(&results).or(told.tests);
     Ok(Judged { claim: claim((tree, results), looked.evidence), told, seen })
 }
@@ -112,7 +112,7 @@ pub(crate) fn judge_committed(
         let Some(Holder::Ledger(by)) = task.holder.clone() else { continue };
         let id = &task.id;
         ui::say(format!("what {by} reported done is committed: {id} is checked"));
-        // Commits that have these files are its work. What was told about it is known.
+        // Commits with these files are its work. The journal already has the rest of the report.
         let told = Report { files: task.progress.uncommitted.clone(), ..Report::default() };
         let judged = match judge((project, journal, run), &task, &told, &by, Purpose::Report) {
             Ok(judged) => judged,

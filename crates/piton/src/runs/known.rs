@@ -14,7 +14,8 @@ pub(crate) fn run_of_plan(journal: &Journal, plan: &Utf8Path) -> Outcome<Option<
     }
 }
 
-/// Whether the folder of a run was archived: it says so itself, and what is there now is not its.
+/// Whether the folder of a run was archived: the last state that the run read said so, and the state file at its old
+/// place does not name this run.
 pub(crate) fn is_put_away(journal: &Journal, run: &RunSummary) -> Outcome<bool> {
     let Some(facts) = journal.facts(&run.id)?.filter(|_| run.engine.is_none()) else { return Ok(false) };
     let files = facts.settings.form.system().files();

@@ -25,7 +25,7 @@ pub(crate) fn collection(path: &Utf8Path) -> Option<&'static dyn Collection> {
     systems().find_map(|system| system.collection(name))
 }
 
-/// A master list: what it says, and what is wrong with it, which is told here.
+/// A master list. What is wrong with it is reported when it is read.
 struct Lists {
     path: Utf8PathBuf,
     entries: Vec<ListEntry>,
@@ -85,8 +85,8 @@ fn counts(collection: &dyn Collection, list: &Utf8Path) -> Option<(usize, usize)
     collection.count(&std::fs::read(list).ok()?)
 }
 
-/// Work on the lists, one after the other, and keep their rows. It ends with the worst that one of them ended with, and goes
-/// on past those that ended with unfinished work. One that waits for another list is worked on again after that.
+/// Work on the lists, one after the other, and update their rows. The exit code is the worst of all lists. A list that
+/// ends with unfinished work does not stop the next one. A list that waits for another one gets another turn after it.
 pub(crate) fn run(
     path: &Utf8Path,
     collection: &'static dyn Collection,
@@ -115,7 +115,7 @@ pub(crate) fn run(
             }
             lists.keep_row(list.as_str(), Standing { status: Word::InProgress, done, total })?;
             ui::say(ui::styled(ui::BOLD, paths::shown(&file)));
-            // What one pass was told to begin again is begun once.
+            // `--reset` counts in the first pass only.
             let ended =
                 run(&RunArgs { plan, reset: args.reset && worst == FINE && before == 0, ..args.clone() })?;
             let (now, total) = lists.counts(&file).unwrap_or((done, total));
@@ -159,8 +159,7 @@ fn waits_for_others(args: &RunArgs, list: &Utf8Path) -> Outcome<bool> {
     Ok(facts.is_some_and(|facts| matches!(facts.stopped, Some(StopReason::Siblings { .. }))))
 }
 
-/// Every list in its turn with its own plan, and what they come to together. One that cannot be read does not hide the
-/// others.
+/// The plan of every list in its turn, and the totals. A list that cannot be read does not hide the others.
 pub(crate) fn plan(
     path: &Utf8Path,
     collection: &'static dyn Collection,
@@ -274,5 +273,5 @@ fn called(entry: &ListEntry) -> String {
 
 /// Ended with work that is not done: the next list can be worked on all the same.
 const UNFINISHED: Exit = 4;
-/// Stopped, and can go on later.
+/// Stopped, and can be resumed.
 const STOPPED: Exit = 3;

@@ -1,4 +1,4 @@
-//! Folders of an older layout: brought to where such folders are kept now, before they are taken over.
+//! Folders of an older layout: moved to where such folders are kept now, before they are imported.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::RunId;
@@ -17,7 +17,7 @@ pub(crate) struct Older {
     now: Outdated,
 }
 
-/// The folder of an older layout that is meant. `None`: it is of the usual one.
+/// The folder of an older layout that a command is about. `None`: it has the usual layout.
 pub(crate) fn find(given: &Utf8Path) -> Outcome<Option<Older>> {
     let folder = if given.is_file() { given.parent().unwrap_or(given) } else { given };
     // It may have been moved already, by a command that was cut off.
@@ -29,8 +29,8 @@ pub(crate) fn find(given: &Utf8Path) -> Outcome<Option<Older>> {
     Ok(Some(Older { system, from, now }))
 }
 
-/// The plan of such a folder, which is brought to its new place unless that is only to be told. One that cannot be read
-/// stays where it is.
+/// The plan of such a folder. The folder is moved to its new place, except in a dry run. One that cannot be read stays
+/// where it is.
 pub(crate) fn found(older: &Older, how: How<'_>, dry_run: bool) -> Outcome<FoundPlan> {
     let (from, to) = (older.from.as_path(), Utf8Path::new(&older.now.to));
     let is_moved = !from.is_dir() && to.is_dir();

@@ -90,7 +90,7 @@ pub(crate) fn show(found: &FoundPlan, session: &Session, form: PreviewForm, miss
     preflight::tell(missing);
 }
 
-/// A line as it is printed.
+/// A line in its printed form.
 fn drawn(line: &Line) -> String {
     let part = |part: &Part| match part {
         Part::Plain(text) => ui::plain(text),

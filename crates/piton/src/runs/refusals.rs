@@ -10,13 +10,14 @@ use piton_engine::project::Project;
 use crate::runs::attempt;
 use crate::ui;
 
-/// So many are said at once; the log has them all.
+/// How many are reported at once; the log has them all.
 const MOST: usize = 5;
 const PAGE: usize = 4096;
-/// The position up to which they were said is written down at least this often, so that nobody reads far.
+/// The position up to which they were reported is saved at least this often, so that a command reads few events.
 const FAR: u64 = 1000;
 
-/// Say what was not taken since the last command. Where that cannot be found out, nothing is said: `piton log` tells it.
+/// Report which edits were refused since the last command. If that cannot be found out, nothing is said: `piton log`
+/// has it.
 pub(crate) fn say(project: &Project, journal: &Journal, run: &RunId) {
     let is_agent = attempt::attempt().map_or(true, |attempt| attempt.is_some());
     let state_file = || journal.facts(run).ok().flatten()?.settings.form.system().files().state;
@@ -48,7 +49,7 @@ pub(crate) fn say(project: &Project, journal: &Journal, run: &RunId) {
         ui::say(format!("and {} more: piton log", refused.len() - MOST));
     }
     if !refused.is_empty() || after > said + FAR {
-        // Where it cannot be written down, it is said again.
+        // If the position cannot be saved, they are reported again.
         let _ = disk::private_folder(place.parent().unwrap_or(&project.home))
             .and_then(|()| disk::replace(&place, after.to_string().as_bytes()));
     }

@@ -131,7 +131,7 @@ pub(crate) fn claim(args: &ReportArgs, purpose: Purpose) -> Outcome<Exit> {
     let what = if args.no_change { Reported::Already } else { args.what };
     let args = &ReportArgs { what, ..args.clone() };
     let reason = match (args.what, &args.reason) {
-        // What stands in the way is told, and the next iteration sees to it.
+        // The next iteration deals with what stood in the way. The report says what it was.
         (Reported::Unfinished, _) => NOT_FINISHED.to_owned(),
         (Reported::Done, Some(_)) => {
             return Err(Failure::usage(
@@ -203,7 +203,7 @@ pub(crate) fn claim(args: &ReportArgs, purpose: Purpose) -> Outcome<Exit> {
         report: Box::new(told),
     };
     if let Some(entry) = entry {
-        // What was done is logged before what came of it, but not if nobody takes it.
+        // The log entry comes before the result, but only if the result will be accepted.
         journal.rehearse(run, &command, clock::now())?;
         journal.command(run, &entry, clock::now())?;
     }
@@ -235,7 +235,7 @@ pub(crate) fn claim(args: &ReportArgs, purpose: Purpose) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-/// Of a run that is complete, no worktree for checks is needed any more.
+/// A complete run does not need its worktree for checks any more.
 fn tidy(found: &FoundRun) -> Outcome {
     let FoundRun { project, journal, run } = found;
     let Some(dir) = journal.facts(run)?.and_then(|facts| facts.worktree_dir) else { return Ok(()) };

@@ -13,7 +13,7 @@ use crate::plans::FoundPlan;
 use crate::runs::known;
 use crate::ui;
 
-/// Runs of the same plan, where none began with the very file that is named.
+/// Runs of the same plan, if none began with exactly the file that is named.
 #[derive(Debug, Default)]
 pub(crate) struct SamePlan {
     /// The run that has this plan and lands on the same branch, and the file that it began with.
@@ -26,7 +26,7 @@ pub(crate) struct SamePlan {
     target: Option<String>,
 }
 
-/// Look for them. `onto` is the branch that is asked for, if one is.
+/// Look for them. `onto` is the branch that was named, if any.
 pub(crate) fn look(
     found: &FoundPlan,
     project: &Project,
@@ -35,7 +35,7 @@ pub(crate) fn look(
 ) -> Outcome<SamePlan> {
     let mut hash = None;
     let repo = project.repo()?;
-    // Looks only: a branch that is to be made has no run yet.
+    // This only looks: a branch that has yet to be created has no run.
     let asked = onto.or_else(|| found.read.branch());
     let target = repo.and_then(|repo| asked.or_else(|| repo.current_branch().ok()));
     let top = repo.and_then(|repo| repo.top().canonicalize_utf8().ok());
@@ -51,7 +51,7 @@ pub(crate) fn look(
             continue;
         }
         let its = Utf8PathBuf::from(&run.plan);
-        // The project was moved, or the plan: its run goes on as what was done before.
+        // The project or the plan was moved: its run counts as earlier work.
         if !its.exists() || known::is_put_away(journal, &run)? {
             continue;
         }
@@ -73,8 +73,8 @@ impl SamePlan {
         known.map(|(run, its)| (run, its.as_path()))
     }
 
-    /// Before a run is begun. What there is to know about others is said before anything starts; a copy
-    /// would land everything twice, and is refused.
+    /// Called before a run begins. Reports other runs of the plan before anything starts. A copy would land everything
+    /// twice, so it is refused.
     pub(crate) fn settle(&self, plan: &Utf8Path) -> Outcome<Option<RunId>> {
         let plan = typed(plan);
         for (run, target) in &self.elsewhere {

@@ -15,7 +15,7 @@ use crate::failure::Outcome;
 use crate::runs::{artifacts, standing};
 use crate::ui::{self, BOLD, DIM};
 
-/// Tasks named one by one unless all are asked for.
+/// How many tasks are named one by one, unless all are asked for.
 const MOST: usize = 20;
 
 /// Which tasks are named one by one.

@@ -21,7 +21,7 @@ pub(crate) fn summary(journal: &Journal, facts: &piton_core::run::Run) -> Outcom
     Ok(Summary::new(facts, cells.iter().map(|(cell, counts)| (*cell, counts))))
 }
 
-/// Gates that would make a run complete by what the ledger was told, and have not passed on what there is now.
+/// Gates that have not passed on the current work, of a run whose tasks are all completed according to the journal.
 pub(crate) fn stale(
     project: &Project,
     journal: &Journal,

@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::plans::FoundPlan;
 use crate::{paths, ui};
 
-/// A state file in the project itself, beside the one in the plan: some tools write one there, and nobody reads it.
+/// A state file in the project itself, besides the one in the plan. Some tools write one there. Piton does not read it.
 pub(crate) fn second_copy(system: SystemRef, plan: &Utf8Path, project: &Project) -> Option<Utf8PathBuf> {
     let files = system.files();
     let copy = project.root.join(files.state.filter(|_| !files.of_project)?);

@@ -23,7 +23,7 @@ use crate::runs::flags::RunArgs;
 use crate::runs::state_files::back_up;
 use crate::ui;
 
-/// Where what is taken over goes on: the tip of the branch that work lands on, and its name where it may have to be made.
+/// Where imported work continues: the tip of the branch that work lands on, and its name if it may have to be created.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) project: &'a Project,
@@ -31,8 +31,8 @@ pub(crate) struct Place<'a> {
     pub(crate) onto: Option<&'a str>,
 }
 
-/// What was done before a run, by what others wrote into the plan's files, as far as it is borne out. What is judged by its
-/// worktrees as well is a [`TakeOver`].
+/// What was done before a run, according to what other programs wrote into the plan's files, as far as the evidence
+/// confirms it. A [`TakeOver`] is also judged by its worktrees.
 pub(crate) fn past(
     found: &mut FoundPlan,
     place: Place<'_>,
@@ -63,7 +63,7 @@ fn judged(found: &FoundPlan, site: &Site<'_>, left: &dyn Legacy, aside: Aside) -
     left.take_over(specs, &evidence).map_err(|refused| refuse(found, &refused))
 }
 
-/// The files that another program left beside a plan.
+/// The files that another program left next to a plan.
 pub(crate) fn left<'f>(
     found: &FoundPlan,
     project: &Project,
@@ -77,7 +77,7 @@ pub(crate) fn left<'f>(
     Ok(LeftFiles { state, onto, log, lessons: lessons(found.system(), &found.path) })
 }
 
-/// What was learned here, and in work that was put into the archive beside this.
+/// Lessons of this plan, and of archived plans next to it.
 pub(crate) fn lessons(system: SystemRef, plan: &Utf8Path) -> Lessons {
     let files = system.files();
     let Some(name) = files.lessons else { return Lessons::default() };
@@ -116,7 +116,7 @@ fn state(found: &FoundPlan, project: &Project, journal: &Journal, aside: Aside) 
     Ok(if matches!(of, StateOf::Another(_)) { StateText::Missing } else { state })
 }
 
-/// Everything that is taken over, judged but not yet believed.
+/// Everything to import: judged, but not yet recorded.
 pub(crate) struct TakeOver {
     taken: Takeover,
     worktree_dir: Utf8PathBuf,
@@ -191,7 +191,7 @@ fn print_lines(lines: &[Line]) {
     }
 }
 
-/// A run that would leave out open tasks does not begin: nobody could work on them, and it would be called complete.
+/// A run that would leave out open tasks does not begin: no agent could work on them, and it would be called complete.
 fn refuse(found: &FoundPlan, refused: &Refused) -> Failure {
     print_lines(&refused.lines);
     let file = found.system().files().state.unwrap_or("the state file");

@@ -151,7 +151,7 @@ impl State {
                     run.engine = None;
                     run.stopped = Some(reason.clone());
                     run.held = *reason == StopReason::Completed;
-                    // What one session was told to look at binds nobody after it.
+                    // The selection and the agent of a session end with it.
                     run.session.selection = Selection::All;
                     run.session.agent = None;
                 });
@@ -174,7 +174,7 @@ impl State {
                 });
                 let checks_first = self.tasks.get(task).is_some_and(Task::begins_with_checks);
                 let agent = match holder {
-                    // Journals of earlier versions do not name whoever begins.
+                    // Journals of earlier versions do not name the agent that starts.
                     Holder::Engine if agent.is_empty() && !checks_first => self.meant_for(task),
                     Holder::Engine => agent.clone(),
                     Holder::Ledger(_) => String::new(),
@@ -220,7 +220,7 @@ impl State {
             Event::Released { task, .. } => self.update(task, at, |task| {
                 release(task);
                 task.progress.process = None;
-                // Nobody made an attempt.
+                // This does not count as an attempt.
                 task.attempt = task.attempt.min(task.spent);
                 task.decided = if task.failure_seq.is_none() { Status::Pending } else { Status::Failed };
             }),
@@ -229,7 +229,8 @@ impl State {
                 task.progress.waits = None;
                 task.progress.agent_done = task.looks_first();
                 task.progress.behind = None;
-                // Work that is brought up keeps its judges: those it was red together with have seen no fix yet.
+                // Work that is brought up to the target keeps its judges: the tasks with which it was red have not seen
+                // a fix yet.
                 let before = task.progress.base.replace(base.clone());
                 let at_base = &mut task.progress.landed_at_base;
                 *at_base = if before.is_some() { (*at_base).min(*landed) } else { *landed };
@@ -246,7 +247,8 @@ impl State {
                     task.progress.waits = None;
                     task.progress.said = (!closing.words.is_empty()).then_some(seq);
                     task.progress.declined |= matches!(end, AgentEnd::Declined { .. });
-                    // Whoever confirms has only to find nothing to do.
+                    // A confirming agent only has to find nothing to do: neither its questions nor its word that all
+                    // was there already count.
                     if task.decided == Status::InProgress {
                         task.progress.asks.clone_from(&closing.asks);
                         task.progress.already = match end {
@@ -402,7 +404,7 @@ impl State {
             }
             Event::Noted { note: Note::Spent { task, fence, agent, used, estimate, took, job }, .. } => {
                 let client = self.run.as_ref().and_then(|run| run.settings.agents.get(agent));
-                // A program of one's own never tells; only the time that it took is known.
+                // A custom command never reports usage; only the time that it took is known.
                 let tells = used.is_some() || client.is_none_or(|client| !client.adapter.is_command());
                 self.on_run(|run| {
                     run.worked = run.worked.plus(*took);
@@ -519,7 +521,7 @@ impl State {
                 task.proof = None;
                 task.decided = Status::Pending;
                 task.failure_seq = None;
-                // It was completed by somebody else when all of its attempts were spent: it has one to be done again.
+                // All attempts may have been spent when it was completed in another way: it gets one more.
                 task.budget = task.budget.max(task.spent + 1);
             }),
         }
@@ -556,7 +558,7 @@ impl State {
                 Class::Transient => task.transient += 1,
                 Class::Limit | Class::Defect | Class::Stopped => {}
             }
-            // A stop is no failure; what cut an agent off is none that the next one could mend.
+            // A stop is not a failure, and the next agent cannot fix what cut off an agent.
             if class != Class::Stopped {
                 task.failure_seq = Some(seq);
             }
@@ -572,7 +574,7 @@ impl State {
             task.progress.red = judged.filter(|_| is_red);
             task.holder = None;
             task.progress.recheck = match class {
-                // Only whoever was to look at the work did not, was not let in, or was stopped.
+                // The agent or check that was to judge the work failed, had no access, or was stopped.
                 Class::Transient | Class::Limit | Class::Stopped => judged.is_some(),
                 Class::Code | Class::Conflict | Class::Defect => false,
             };

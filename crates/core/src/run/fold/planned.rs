@@ -63,8 +63,8 @@ impl State {
         self.count_needs(&mut counted);
         self.index(&task);
         self.tasks.insert(task.id.clone(), task);
-        // Tasks may come before what they depend on: a task that waits for this one counted it as open already,
-        // and has yet to hear that it cannot complete, or that it waits for another list.
+        // Tasks may come before what they depend on. A task that waits for this one has already counted it as open. It
+        // does not know yet that this one cannot complete, or that it waits for another list.
         self.update(&spec.id, at, |task| {
             (task.waiting, task.dead, task.held) = (counted.waiting, counted.dead, counted.held);
             task.outside = awaited(spec, &[]);
@@ -89,9 +89,9 @@ impl State {
             task.tail = tail;
             task.priority = spec.priority;
             task.budget = spec.attempts.max(task.spent + u32::from(task.decided != Status::Abandoned));
-            // Work that was done for another task is not judged as this one's.
+            // The work was done for a task with other content, so the checks of this one do not judge it.
             task.progress.red.take_if(|_| spec.is_another_than(task.content));
-            // One that is completed stays so for what it was completed for.
+            // A completed task keeps the content that it was completed for.
             if task.decided != Status::Completed || !spec.is_another_than(task.content) {
                 task.content = content;
             }
@@ -146,7 +146,7 @@ fn judge_by(task: &mut Task, spec: &TaskSpec) {
     task.reviews = spec.checks.iter().filter(|c| c.reviewer().is_some()).map(Check::digest).collect();
     task.agent.clone_from(&spec.agent);
     task.confirm = spec.confirm;
-    // What may be done already may stay as it is.
+    // A task that may be done already may be completed without any change.
     task.may_change_nothing = spec.may_change_nothing || spec.check_first;
     task.check_first = spec.check_first;
     task.may_fail = spec.may_fail;

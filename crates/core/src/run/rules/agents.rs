@@ -1,4 +1,4 @@
-//! Who is given work, and what it means that somebody who was to judge it was not let in.
+//! Which agents get work, and what follows if an agent that was to judge it could not start.
 
 use super::{Decision, Rules};
 use crate::plan::{Oid, TaskId};
@@ -15,7 +15,7 @@ impl Rules<'_> {
         })
     }
 
-    /// A fresh agent looks at what has passed its checks, once one is let in.
+    /// A fresh agent confirms what has passed its checks, once a provider is available.
     pub(super) fn confirmation(&self, task: &Task) -> Event {
         let (id, fence, meant) = (task.id.clone(), task.fence, worker(self.run, task));
         match stand_in(self.run, meant, self.now) {
@@ -27,7 +27,8 @@ impl Rules<'_> {
         }
     }
 
-    /// An agent among the checks is the first that begins since a usage limit. Whoever comes too late looks again.
+    /// An agent among the checks asks to be the first to start since a usage limit. It is refused as stale if another
+    /// one was faster.
     pub(super) fn reviewer_begins(
         &self,
         id: &TaskId,
@@ -80,8 +81,8 @@ impl Rules<'_> {
         Ok(self.found(id, fence, tree, results).into_iter().chain([ended, failed]).collect())
     }
 
-    /// Who judges may use no more. The work is there and has not failed: a person says whether there is more, and then it
-    /// is judged.
+    /// The budget of the judging agent is spent. The work exists and has not failed. A person decides whether to spend
+    /// more; then it is judged.
     fn held_up(&self, task: &Task, why: &str) -> Event {
         let mut failed = self.failure(task, Class::Limit, why, "", task.progress.behind.clone());
         if let Event::Failed { next, reason, .. } = &mut failed {
@@ -91,7 +92,7 @@ impl Rules<'_> {
         failed
     }
 
-    /// Who works on a task.
+    /// The agent that works on a task.
     pub(super) fn agent_of<'t>(&'t self, task: &'t Task) -> &'t str {
         Some(task.progress.agent.as_str()).filter(|name| !name.is_empty()).unwrap_or(worker(self.run, task))
     }
@@ -115,7 +116,7 @@ impl Rules<'_> {
         Ok(vec![Event::ProviderUnparked { provider: provider.to_owned(), by: by.to_owned() }])
     }
 
-    /// It fails nothing, and tells about the provider.
+    /// No task fails by this. It only says something about the provider.
     pub(super) fn helper_cut(&self, id: &TaskId, agent: &str, end: &AgentEnd) -> Decision {
         let task = self.known(id)?;
         if !matches!(end, AgentEnd::Limit { .. } | AgentEnd::Refused { .. } | AgentEnd::Unavailable { .. }) {

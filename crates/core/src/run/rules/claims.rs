@@ -1,5 +1,5 @@
-//! What a ledger's word on a task comes to. A claim of done needs evidence: work that is this task's own, a check that
-//! proves this task and no other, or an explicit word that nothing had to change.
+//! What follows from a claim of a ledger's holder. A claim that a task is done needs evidence: work that is this task's
+//! own, a check that proves this task and no other, or an explicit word that nothing had to change.
 
 use super::{Decision, Rules, held_by_another};
 use crate::plan::{Digest, Oid, TaskId};
@@ -10,7 +10,7 @@ use crate::run::holding::HolderProcess;
 use crate::run::task::{Holder, Proof, Status, Task};
 use crate::run::verdict;
 
-/// Names of files in a message: more than anybody reads.
+/// The most file names in a message: people do not read longer lists.
 const FILES: usize = 5;
 
 /// Why a claim may be believed once its checks have passed.
@@ -19,7 +19,7 @@ enum Ground {
     Work { commits: Vec<Oid>, files: Vec<String> },
     /// A check that the plan gives to this task alone has passed, or nothing has to change.
     Checks,
-    /// Whoever claims it says that nothing had to change.
+    /// The holder says that nothing had to change.
     Word,
 }
 
@@ -37,7 +37,7 @@ impl Rules<'_> {
         let mut events = Vec::new();
         let fence = match task.decided {
             Status::InProgress if task.holder.as_ref() == Some(&holder) => task.fence,
-            // Whoever confirms is somebody else than who did the work.
+            // A task must not be confirmed by the holder that did the work.
             Status::Confirming if matches!(task.holder, Some(Holder::Ledger(_))) => {
                 if let Claim::ToConfirm { .. } = claim {
                     return Err(Refusal::hinted(
@@ -61,7 +61,7 @@ impl Rules<'_> {
         if seen.is_some_and(|seen| seen != task.fence) {
             return Err(Refusal::stale(format!("{id} was started or reset again while its checks ran")));
         }
-        // Whoever begins leaves a mark. A file in which a task is only called done begins nothing.
+        // A holder that starts a task leaves a mark. A state file that only calls a task done starts nothing.
         let begun = events.is_empty() && task.progress.mark.is_some();
         let task_then = Task { fence, ..task.clone() };
         match claim {
@@ -86,7 +86,8 @@ impl Rules<'_> {
                 let failed = self.not_passed(&task_then, results);
                 let ground = self.ground(task, results, evidence, begun, failed.is_some())?;
                 if let Some(tree) = judged {
-                    // Why it failed is worth knowing in full; and what passed is what somebody new has to leave as it is.
+                    // The results are journaled: they say why it failed, or what passed before another agent confirms
+                    // it.
                     let (tree, results) = (tree.clone(), results.clone());
                     events.push(Event::ChecksEnded { task: id.clone(), fence, tree, results });
                 }
@@ -185,7 +186,7 @@ impl Rules<'_> {
         Err(self.no_ground(task, evidence, begun, failed.as_deref()))
     }
 
-    /// Of these commits, those that count for no other task, nor for what this one was before it was opened again.
+    /// Those of these commits that count neither for another task nor for this one before it was opened again.
     fn free(&self, task: &Task, commits: &[Oid]) -> Vec<Oid> {
         let is_free =
             |commit: &&Oid| !task.counts.contains(commit) && self.counted_for(task, commit).is_none();
@@ -202,8 +203,8 @@ impl Rules<'_> {
         self.state.tasks().filter(|other| other.id != task.id).find(counts).map(|other| &other.id)
     }
 
-    /// Whether the plan gives this check to no other task. What a whole project is checked by passes as well where
-    /// nothing was done.
+    /// Whether the plan gives this check to no other task. A check of the whole project passes even if nothing was
+    /// done.
     fn is_own(&self, task: &Task, check: &Digest) -> bool {
         let others = self.state.tasks().filter(|other| other.id != task.id && !other.removed);
         !others.into_iter().any(|other| other.judges.contains(check))
@@ -242,7 +243,7 @@ impl Rules<'_> {
         )
     }
 
-    /// Take a task back from a holder of the ledger who is not at work on it.
+    /// Take a task back from a holder of the ledger that does not work on it any more.
     pub(super) fn release(&self, id: &TaskId, fence: u64, reason: &str) -> Decision {
         self.in_a_ledgers_hands(id, fence)?;
         Ok(vec![Event::Released { task: id.clone(), fence, reason: reason.to_owned() }])
@@ -250,7 +251,7 @@ impl Rules<'_> {
 }
 
 impl<'a> Rules<'a> {
-    /// A holder is at work as long as this process lives.
+    /// A holder counts as working while this process lives.
     pub(super) fn bind(&self, id: &TaskId, fence: u64, process: &HolderProcess) -> Decision {
         if self.in_a_ledgers_hands(id, fence)?.progress.process.as_ref() == Some(process) {
             return Ok(Vec::new());
@@ -258,7 +259,7 @@ impl<'a> Rules<'a> {
         Ok(vec![Event::HolderBound { task: id.clone(), fence, process: process.clone() }])
     }
 
-    /// That process has ended. A claim that waits for a commit needs nobody any more, so it stays.
+    /// That process has ended. A claim that waits for a commit does not need its process any more, so it stays.
     pub(super) fn holder_gone(&self, id: &TaskId, fence: u64, process: &HolderProcess) -> Decision {
         let task = self.in_a_ledgers_hands(id, fence)?;
         if task.progress.process.as_ref() != Some(process) || !task.progress.uncommitted.is_empty() {
@@ -269,7 +270,7 @@ impl<'a> Rules<'a> {
         Ok(vec![Event::Released { task: id.clone(), fence, reason }])
     }
 
-    /// The task, if somebody of the ledger works on it in this attempt.
+    /// The task, if a holder of the ledger works on it in this attempt.
     fn in_a_ledgers_hands(&self, id: &TaskId, fence: u64) -> Result<&'a Task, Stop> {
         let task = self.task(id)?;
         let held = task.decided == Status::InProgress && matches!(task.holder, Some(Holder::Ledger(_)));
@@ -288,8 +289,8 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// Whether a claim needs no work: nothing has to change, or the one who called it done first had evidence. An agent's word
-/// that all is there already proves nothing for somebody else.
+/// Whether a claim needs no work of its own: nothing has to change, or the claim that is to be confirmed had evidence.
+/// The word of an agent that all is there already proves nothing for another holder.
 fn needs_none(task: &Task) -> bool {
     task.may_change_nothing || task.progress.checks_first || task.decided == Status::Confirming
 }

@@ -14,7 +14,8 @@ use crate::run::verdict;
 use crate::time::Span;
 
 impl Rules<'_> {
-    /// An agent's end as it can be true. A limit told as over, or as too far away, would be met again at once.
+    /// The end of an agent, with its dates corrected. A limit that is reported as over would be met again at once, and
+    /// one far in the future cannot be true.
     pub(super) fn believed(&self, end: &AgentEnd) -> AgentEnd {
         match end {
             AgentEnd::Limit { reason, until, model } => {
@@ -42,7 +43,7 @@ impl Rules<'_> {
                 failure(Class::Defect, &reason, "")
             }
             AgentEnd::Declined { reason } => failure(Class::Transient, reason, ""),
-            // Once it is known that its provider is to blame, it costs the task nothing.
+            // If the provider is known to be the cause, this costs the task nothing.
             AgentEnd::Unavailable { reason } => {
                 let known = is_known(self.run, self.run.provider(agent), &task.id);
                 failure(if known { Class::Limit } else { Class::Transient }, reason, "")
@@ -70,7 +71,7 @@ impl Rules<'_> {
         let next = match class {
             Class::Code if task.spent + 1 + task.progress.reworked >= task.budget => spent,
             Class::Conflict if task.conflicts + 1 > Settings::CONFLICTS => spent,
-            // The task is not to blame, so it is not given up: a person looks at the agent.
+            // The task is not to blame, so it is not abandoned: a person looks at the agent.
             Class::Transient if task.transient + 1 > Settings::TRANSIENT_TRIES => Next::Blocked,
             Class::Transient => {
                 let pause = self.run.settings.backoff.0.saturating_mul(4_u64.saturating_pow(task.transient));
@@ -114,7 +115,7 @@ impl Rules<'_> {
             Some(Asks::Question { text }) => {
                 let reason = format!("{ASKED}{text}");
                 let mut failed = self.failure(task, Class::Code, &reason, &decide_yourself(text), behind);
-                // It can go on as soon as a person answers.
+                // It can continue as soon as a person answers.
                 if let Event::Failed { next: next @ Next::Abandoned, .. } = &mut failed {
                     *next = Next::Blocked;
                 }
@@ -130,7 +131,7 @@ impl Rules<'_> {
             return Some(self.failure(task, Class::Defect, &reason, "", None));
         }
         let reason = verdict::reason(results)?;
-        // Whoever was to judge did not: that says nothing about the work, and costs it nothing.
+        // A reviewer gave no verdict. That says nothing about the work, and costs no attempt.
         let is_silent = |result: &CheckResult| {
             matches!(result.verdict, Verdict::Broken { .. }) && task.reviews.contains(&result.check)
         };
@@ -142,13 +143,14 @@ impl Rules<'_> {
             Some(Asks::Question { text }) => {
                 let (reason, feedback) =
                     (format!("{reason}{ALSO_ASKED}{text}"), format!("{}\n{feedback}", decide_yourself(text)));
-                // It may only have been polite, so its attempts are all there is to it.
+                // The question may only have been polite, so no person is asked: this is an ordinary failure.
                 self.failure(task, Class::Code, &reason, &feedback, None)
             }
             Some(Asks::Permission { .. }) | None => self.failure(task, Class::Code, &reason, &feedback, None),
         };
         let mut failed = pointing_to(failed, &Pointers::to_logs(results));
-        // Units of iterations are looked at so often and no more; their review as a whole has a budget for that.
+        // A reviewer may reject a unit only so often before a person is asked. The review of the whole has a budget of
+        // its own.
         let most = self.run.settings.policy().max_rejections.filter(|_| !task.check_first);
         let rejected = results.iter().any(|result| matches!(result.verdict, Verdict::Rejected { .. }));
         if let Event::Failed { next: next @ Next::Again { .. }, reason, .. } = &mut failed
@@ -171,7 +173,7 @@ pub(super) fn pointing_to(mut failed: Event, to: &Pointers) -> Event {
     failed
 }
 
-/// What an agent is told that changed nothing: only its explicit word can complete the task then.
+/// The feedback for an agent that changed nothing: then only its explicit word can complete the task.
 fn how_to_say_already(task: &TaskId) -> String {
     format!(
         "If everything was already as the task asks, say so and why: end with the line\n\
@@ -188,8 +190,8 @@ fn decide_yourself(question: &str) -> String {
     )
 }
 
-/// Up to a quarter shorter, each task differently: those that failed together need not try together again. By no dice, so
-/// that the same journal tells the same.
+/// Up to a quarter shorter, each task differently, so that tasks that failed together do not all retry at once. Without
+/// randomness, so that the same journal gives the same state.
 fn scattered(pause: Span, task: &Task) -> Span {
     let mix = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let sum = task.id.as_str().bytes().fold(task.fence, mix);

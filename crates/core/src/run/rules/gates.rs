@@ -1,5 +1,5 @@
-//! Gates: tasks that judge the whole. A gate's pass is bound to the tree that it saw. What lands after it opens it again;
-//! then its checks run before any agent, and its rounds of fixes go on counting.
+//! Gates: tasks that judge the whole. A gate's pass is bound to the tree that it saw. A later landing opens the gate
+//! again. Then its checks run before any agent, and its rounds of fixes keep counting.
 
 use super::{Decision, Rules};
 use crate::plan::{Oid, TaskId};
@@ -47,8 +47,8 @@ impl Rules<'_> {
         }
     }
 
-    /// The same for a task that the ledger has completed. Whoever reports one gate after the other writes down what came
-    /// of each in between: that is in `same`. Without git, nobody knows what a gate has seen.
+    /// The same for a task that the ledger has completed. A holder that reports one gate after the other writes down
+    /// the result of each in between: that is in `same`. Without git, Piton does not know what a gate has seen.
     pub(super) fn gates_after_claim(
         &self,
         by: &Task,

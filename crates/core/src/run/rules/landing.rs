@@ -8,7 +8,7 @@ use crate::run::line::{ProofEnd, Proving, Stage};
 use crate::run::task::{Carried, Intent, Proof, Status, Task};
 
 impl<'a> Rules<'a> {
-    /// The target may move only to a tree that all who have a say in it have passed.
+    /// The target may move only to a tree that has passed all checks which apply to it.
     pub(super) fn prepare_landing(
         &self,
         id: &TaskId,
@@ -29,7 +29,7 @@ impl<'a> Rules<'a> {
         if let Some(other) = &self.run.merging {
             return Err(Refusal::because(format!("{other} is landing")));
         }
-        // An agent judged files: as long as these are as they were, its verdict is carried over.
+        // An agent judged files. While these are unchanged, its verdict stays valid.
         let of = |task: &Task| -> Vec<Digest> {
             // A gate lands on a tree that it has to judge itself.
             let all = !untouched.contains(&task.id) || task.gate && task.id == *id;
@@ -125,7 +125,7 @@ impl<'a> Rules<'a> {
         Ok(events)
     }
 
-    /// What changes nothing has to hold on what the target is now, not on what it was when the task began.
+    /// A task that changes nothing has to pass on the current target, not on the one from when it started.
     pub(super) fn nothing_to_land(
         &self,
         id: &TaskId,
@@ -174,7 +174,7 @@ impl<'a> Rules<'a> {
         };
         let mut events = Vec::new();
         for carried in &task.progress.carries {
-            // Somebody may have found in the target's history what this brings.
+            // Another command may have found its work in the target's history.
             let Ok(with) = self.held(&carried.task, carried.fence, &[Status::Verified]) else { continue };
             let verified = with.progress.commit.as_ref().unwrap_or(&carried.commit);
             events.push(completed(&carried.task, carried.fence, &carried.commit, verified));
@@ -185,15 +185,15 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// Those of them whose checks ran nowhere but where they are to land have passed them now.
+/// Members whose checks ran only on the landing candidate have passed them now.
 fn verified(members: &[&Task]) -> Vec<Event> {
     let is_new = |task: &&&Task| task.decided == Status::Verifying;
     let event = |task: &&Task| Event::Verified { task: task.id.clone(), fence: task.fence };
     members.iter().filter(is_new).map(event).collect()
 }
 
-/// The results of a proof, each told of the tasks that it judges, and all of them of the last one: of those before it nothing
-/// is kept once they have landed, and what has passed on the tree still counts then.
+/// The results of a proof, by task: each task gets those of the checks that judge it, and the last task gets all.
+/// Results of the others are dropped when they have landed, but what passed on the tree still counts then.
 fn shares(members: &[&Task], tree: &Oid, results: &[CheckResult]) -> Vec<Event> {
     let mut events = Vec::new();
     for (at, task) in members.iter().enumerate() {

@@ -23,7 +23,7 @@ pub use claims::waits_for;
 
 type Decision = Result<Vec<Event>, Stop>;
 
-/// The events a command comes to, or why it may not be.
+/// The events that follow from a command, or why it is refused.
 pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
     let Some(run) = state.run() else {
         return match command {
@@ -320,7 +320,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Only the engine that works on the run speaks for it.
+    /// Only the engine that works on the run may decide in it.
     fn is_engine(&self, name: &str) -> Result<(), Stop> {
         match &self.run.engine {
             Some(engine) if engine == name => Ok(()),
@@ -352,7 +352,7 @@ impl<'a> Rules<'a> {
         Ok(())
     }
 
-    /// The worktree in question is that of the task's last attempt, and nobody works in it.
+    /// The worktree in question is that of the task's last attempt, and the task has no holder.
     fn cleaned(&self, id: &TaskId, fence: u64) -> Result<(), Stop> {
         let task = self.known(id)?;
         if task.fence != fence || task.holder.is_some() {
@@ -398,7 +398,7 @@ impl<'a> Rules<'a> {
         match task.decided {
             Status::Pending | Status::Failed => {}
             Status::InProgress if task.holder.as_ref() == Some(holder) && *holder != Holder::Engine => {
-                // Asking twice for what one already holds is no error: the answer may have been lost.
+                // A holder may ask again for a task that it already holds: the first answer may have been lost.
                 return Ok(Vec::new());
             }
             status => {
@@ -555,8 +555,8 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// The refusal for a caller who wants a task that somebody of the ledger holds. A name says nothing about whether its owner is
-/// at work, so nobody loses a task by it: the commands that go on are named.
+/// The refusal for a caller that wants a task which a holder of the ledger has. The name of a holder does not say
+/// whether its process still works, so the task is not taken from it. The refusal names the commands that help.
 fn held_by_another(task: &Task) -> Option<Stop> {
     let Some(Holder::Ledger(name)) = task.holder.as_ref().filter(|_| task.decided == Status::InProgress)
     else {
@@ -569,7 +569,7 @@ fn held_by_another(task: &Task) -> Option<Stop> {
     ))
 }
 
-/// A word as it is typed.
+/// A word, quoted for a shell if needed.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "._-/+@".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {

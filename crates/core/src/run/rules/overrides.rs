@@ -1,5 +1,5 @@
-//! What people may say about a task that is not done: try it again, release it, answer what it asked; and about a run that
-//! nobody wants any more.
+//! Commands of people about a task that is not done: retry it, release it, answer its question. And the command that
+//! closes a run.
 
 use super::{Decision, Refusal, Rules};
 use crate::plan::{Digest, TaskId};
@@ -7,7 +7,7 @@ use crate::run::event::Event;
 use crate::run::task::{Status, Task};
 
 impl Rules<'_> {
-    /// A run is closed as it is: nothing in it changes, so nobody may be changing it.
+    /// A run is closed as it is: nothing in it changes. So no engine may be working on it.
     pub(super) fn close(&self, by: &str, reason: &str) -> Decision {
         let run = &self.run.id;
         if self.run.engine.is_some() {
@@ -90,7 +90,7 @@ impl Rules<'_> {
     }
 }
 
-/// Whether its last answer says the same about the same failure: somebody who asks twice has lost the reply.
+/// Whether its last answer says the same about the same failure. A caller that sends it twice has lost the reply.
 fn is_answered(task: &Task, text: &str) -> bool {
     let last = task.progress.answers.last();
     last.is_some_and(|last| last.to == task.failure_seq && last.text == Digest::of_bytes(text.as_bytes()))

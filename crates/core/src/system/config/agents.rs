@@ -1,4 +1,4 @@
-//! `[agents.NAME]`: who does the work.
+//! `[agents.NAME]`: the agents that do the work.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use crate::client::Adapter;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Agent, Argv, Permissions, PromptBy};
 
-/// Nobody bounds a try by more than this; a larger number is a mistake.
+/// No useful limit of a try is larger; a larger number is a mistake.
 const MOST_TURNS: u32 = 10_000;
 const MOST_DOLLARS: f64 = 1_000_000.0;
 
 /// Keys that mean something to one kind of agent only.
 const OF_COMMANDS: [&str; 2] = ["command", "prompt"];
 const OF_CLIENTS: [&str; 7] = ["program", "model", "max_turns", "budget_usd", "permissions", "mcp", "hooks"];
-/// What not every client can be held to. A limit that nobody keeps must not be said.
+/// Limits that only some clients keep. For the others they are rejected.
 const TURNS: &str = "max_turns";
 const BUDGET: &str = "budget_usd";
 /// What only clients have that ask before they stop, and say when they were sent on.
@@ -35,7 +35,7 @@ pub(in crate::system) fn read_agent(
     let said = section.choice(walk, "adapter", &adapters);
     let misspelt = said.is_none() && section.has("adapter");
     let adapter = said.or(weaker.map(|agent| agent.adapter)).unwrap_or_default();
-    // Of another client, nothing but the environment is of use.
+    // Only the environment can be reused for another client.
     let same = weaker.filter(|agent| agent.adapter == adapter);
     let mut agent = same.cloned().unwrap_or_else(|| Agent {
         adapter,
@@ -230,7 +230,7 @@ fn read_words(walk: &mut Walk<'_>, said: &Spanned<&DeValue<'_>>) -> Option<Vec<S
     Some(words)
 }
 
-/// A name or an absolute path: what lies beside the plan is not where an agent is started.
+/// A name or an absolute path: an agent is not started in the folder of the plan.
 fn read_program(walk: &mut Walk<'_>, said: &Spanned<&str>) -> Option<String> {
     if said.value.contains('/') && !said.value.starts_with('/') {
         let message = "`program` is a relative path";
@@ -242,7 +242,7 @@ fn read_program(walk: &mut Walk<'_>, said: &Spanned<&str>) -> Option<String> {
     not_an_option(walk, "program", said)
 }
 
-/// What stands on a command line must not be taken for an option there.
+/// A value on a command line must not be mistaken for an option.
 fn not_an_option(walk: &mut Walk<'_>, key: &str, said: &Spanned<&str>) -> Option<String> {
     if said.value.starts_with('-') {
         let message = format!("`{key}` begins with a dash");

@@ -151,7 +151,7 @@ pub(crate) fn hidden_failures(check: &Check, at: &Range<usize>) -> Vec<Diagnosti
     found.map(|(message, label)| Diagnostic::warning(at.clone(), message).label(label)).collect()
 }
 
-/// How long a check may take if nobody says so: an agent reads longer than a command runs.
+/// How long a check may take if the plan does not say: an agent reads longer than a command runs.
 pub(in crate::system) fn usual_timeout(run: &Argv) -> Span {
     if let Argv::Review { .. } = run { TIMEOUT } else { CHECK_TIMEOUT }
 }
@@ -200,7 +200,7 @@ pub(crate) fn check_name(run: &Argv) -> String {
     names.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "check".to_owned())
 }
 
-/// Paths inside the project; those that are none are reported and left out.
+/// Paths inside the project. Other values are reported and left out.
 pub(in crate::system) fn read_paths(
     walk: &mut Walk<'_>,
     section: &Section<'_>,

@@ -134,7 +134,7 @@ pub(in crate::system) const GATE: Keys = Keys {
     names: &["name", "run", "file", "holds", "review", "ask", "timeout", "cwd", "pipefail", "fresh", "fixes"],
 };
 
-/// Tables where a key may have been meant to stand, the likeliest first.
+/// Tables in which a misplaced key may belong, the likeliest first.
 const TABLES: &[&Keys] = &[&DEFAULTS, &POLICY, &WORKTREE, &TASK, &AGENT, &PLAN];
 
 /// Words that other tools use for ours, too far away for a nearest match.

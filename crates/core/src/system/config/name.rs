@@ -10,7 +10,7 @@ pub fn name_from(text: &str) -> String {
     let mut name = String::new();
     for c in text.chars().take(LONGEST_NAME - "plan-".len()) {
         let c = if c.is_ascii_alphanumeric() || "._-#@".contains(c) { c } else { '-' };
-        // Two dashes or dots in a row say no more than one.
+        // Several dashes or dots in a row become one.
         if !(matches!(c, '-' | '.') && name.ends_with(['-', '.'])) {
             name.push(c);
         }

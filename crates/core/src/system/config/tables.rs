@@ -16,7 +16,7 @@ use crate::plan::{
 };
 use crate::time::Span;
 
-/// The agent of a task where nobody names one.
+/// The agent of a task that names none.
 pub const DEFAULT_AGENT: &str = "default";
 const ATTEMPTS: u32 = 3;
 const PRIORITY: u32 = 50;
@@ -38,7 +38,7 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
     pub check: Check,
-    /// How often it is fixed before the run goes on without it.
+    /// How often it is fixed before the run continues without it.
     pub fixes: Option<u32>,
 }
 
@@ -194,7 +194,8 @@ fn read_budget(walk: &mut Walk<'_>, section: &Section<'_>, budget: &mut Budget) 
     budget.attempt_time = time("attempt_time").or(budget.attempt_time);
 }
 
-/// A bound in money holds nobody who tells no money: that is said where it stands, with what does hold.
+/// A limit in money has no effect on an agent whose client reports no costs. The warning stands at the limit and names
+/// others that work.
 fn warn_of_loose_bounds(walk: &mut Walk<'_>, budget: &Section<'_>, agents: &BTreeMap<String, Agent>) {
     for whose in ["run", "task", "attempt"] {
         let Some(said) = budget.get(&format!("{whose}_usd")) else { continue };
@@ -332,7 +333,7 @@ pub(in crate::system) fn read_defaults(
 }
 
 impl Defaults {
-    /// A task for which nothing else is said.
+    /// A task with only default values.
     pub(in crate::system) fn task(self, id: TaskId, title: String, prompt: String) -> TaskSpec {
         TaskSpec {
             id,
@@ -361,12 +362,12 @@ impl Defaults {
 }
 
 impl Config {
-    /// A task of which a plan says no more than this.
+    /// A task with only these fields, and defaults for all others.
     pub fn task(&self, id: TaskId, title: impl Into<String>, prompt: impl Into<String>) -> TaskSpec {
         self.defaults.clone().task(id, title.into(), prompt.into())
     }
 
-    /// What a run goes by, with every built-in default filled in.
+    /// The settings of a run, with every built-in default filled in.
     pub fn settings(&self) -> Settings {
         let built_in = Settings::default();
         let policy = self.policy.clone();

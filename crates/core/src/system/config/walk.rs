@@ -1,5 +1,5 @@
-//! Typed access to TOML with places: every wrong value becomes a diagnostic at its own bytes, and the walk
-//! goes on, so that one reading tells everything that is wrong.
+//! Typed access to TOML with places: every wrong value becomes a diagnostic at its own bytes, and the walk continues,
+//! so that one reading reports everything that is wrong.
 
 use std::cell::OnceCell;
 use std::ops::{Range, RangeInclusive};
@@ -15,8 +15,8 @@ use crate::time::Span;
 /// A larger text is not a hand-written plan.
 const LARGEST: usize = 64 << 20;
 
-/// Comparing a misspelt name with every other one is dear in a plan of a hundred thousand tasks: this many
-/// comparisons are made, then mistakes are told without a guess.
+/// To compare a misspelt name with every other one takes long in a plan of a hundred thousand tasks. After this many
+/// comparisons, mistakes are reported without a suggestion.
 const COMPARISONS: usize = 500_000;
 
 /// The text being read, and what was found wrong in it so far.
@@ -31,7 +31,7 @@ pub(in crate::system) struct Walk<'t> {
 }
 
 impl<'t> Walk<'t> {
-    /// The document, or nothing but the diagnostic that says why there is none.
+    /// The document, or `None` with a diagnostic that says why.
     pub(in crate::system) fn open(text: &'t str) -> (Walk<'t>, Option<DeTable<'t>>) {
         let mut walk =
             Walk { text, diagnostics: Vec::new(), lines: OnceCell::new(), comparisons: COMPARISONS };
@@ -120,8 +120,8 @@ impl<'t> Walk<'t> {
         Some(text)
     }
 
-    /// One line of text: no control characters, and none that make a terminal show another order than was
-    /// written.
+    /// One line of text, without control characters and without characters that change the order in which a terminal
+    /// shows text.
     pub(in crate::system) fn line_of<'a>(
         &mut self,
         what: &str,
@@ -160,7 +160,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// A document that cannot be taken apart.
+/// The diagnostic for a document that is not TOML.
 fn not_toml(text: &str, error: &toml::de::Error) -> Diagnostic {
     let at = error.span().unwrap_or(0..0);
     let said = error.message();
@@ -328,7 +328,7 @@ impl<'a> Section<'a> {
         Some(items.iter().map(|item| Spanned { value: item.get_ref(), at: item.span() }).collect())
     }
 
-    /// A list of texts; those that are none are reported and left out.
+    /// A list of texts. Other values are reported and left out.
     pub(in crate::system) fn texts(&self, walk: &mut Walk<'_>, key: &str) -> Vec<Spanned<&'a str>> {
         let what = format!("an entry of `{key}`");
         let items = self.list(walk, key).unwrap_or_default();

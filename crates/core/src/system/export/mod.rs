@@ -1,7 +1,7 @@
 //! A run in another system's form: the files of its plan, its state file, and a note of all that does not fit.
 //!
-//! Each room fits a plan to its own names and writes what it has words for. What it has none for is listed nowhere: the
-//! files are read back by the room's own reader, and whatever comes back otherwise is what did not fit.
+//! Each system fits a plan to its own names and writes what its format can express. What it cannot express is not
+//! listed anywhere: the system's own reader reads the files back, and every difference is something that did not fit.
 
 use std::collections::BTreeMap;
 
@@ -35,10 +35,10 @@ pub struct Exported {
     pub notes: Vec<Note>,
 }
 
-/// Something that the form has no room for, or says otherwise.
+/// Something that the format cannot express, or expresses differently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// As the run calls it; none: the run as a whole.
+    /// Its id in the run. `None`: the run as a whole.
     pub task: Option<TaskId>,
     pub field: String,
     pub text: String,
@@ -82,7 +82,7 @@ pub(in crate::system) fn renumber(plan: &mut Plan, id: impl Fn(usize) -> TaskId)
     }
 }
 
-/// The files of a plan, what its room's own reader makes of them, and what that cannot use.
+/// The files of a plan, what the system's own reader makes of them, and what that cannot use.
 #[derive(Clone, Debug)]
 pub struct Written {
     pub files: Vec<(String, String)>,
@@ -119,7 +119,7 @@ impl Names {
         }
     }
 
-    /// What a task is called there. One that nobody renamed keeps its name.
+    /// What a task is called there. A task that was not renamed keeps its name.
     pub fn task<'a>(&'a self, old: &'a str) -> &'a str {
         self.tasks.get(old).map_or(old, String::as_str)
     }
@@ -152,7 +152,7 @@ fn renamed(plan: &Plan, fitted: &Plan) -> Vec<Note> {
     notes
 }
 
-/// What comes back otherwise than it was meant.
+/// What differs after it was written and read back.
 fn differences(plan: &Plan, fitted: &Plan, back: &Plan) -> Vec<Note> {
     let known: BTreeMap<&TaskId, &TaskId> =
         plan.tasks.iter().zip(&fitted.tasks).map(|(old, new)| (&new.id, &old.id)).collect();
@@ -233,7 +233,7 @@ fn lines(checks: &[crate::plan::Check]) -> Value {
     checks.iter().map(|check| format!("{} ({}{})", check.run, check.timeout, rules(check))).collect()
 }
 
-/// What agents are, but for the values of their environment, which are nobody's business.
+/// The agents, without the values of their environment, which may be secret.
 fn commands(agents: &BTreeMap<String, Agent>) -> Value {
     let shown = |agent: &Agent| {
         let mut shown = json!(agent);

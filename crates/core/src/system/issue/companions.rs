@@ -1,4 +1,4 @@
-//! The files beside the state file of an issue: its journal, the report of the last validation, and its list.
+//! The files besides the state file of an issue: its journal, the report of the last validation, and its list.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use crate::run::State;
 use crate::system::kit::entries;
 use crate::system::state_files::{Companion, Put, Reconciled, TickedList, entry};
 
-/// Told in words; it only grows.
+/// Written as prose; it only grows.
 #[derive(Clone, Copy, Debug)]
 pub struct Journal;
-/// What the last validation found. Nobody else writes it.
+/// What the last validation found. Only Piton writes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Validation;
 

@@ -1,5 +1,5 @@
 //! The issue system: a folder `.claude/plans/issue-N-slug` with `requirements.md`, `design.md` and `tasks.md`, and the
-//! files that a run of it keeps beside them: `execution-state.json` and `journal.md`.
+//! files that a run of it keeps next to them: `execution-state.json` and `journal.md`.
 
 mod companions;
 pub mod journal;

@@ -140,7 +140,7 @@ impl System for Issues {
         let value = state::value(&file);
         for entry in &mut file.tasks {
             if claimed.iter().any(|task| task.as_str() == entry.id) {
-                // This file has no word for it: as it was claimed.
+                // This file has no word for a claim in progress, so the claim is shown as true.
                 entry.status = state::TaskWord::Completed;
             }
         }

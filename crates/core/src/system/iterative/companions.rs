@@ -81,8 +81,8 @@ impl Companion for Guardrails {
     }
 }
 
-/// Entries that were changed, as far as that was not reported yet. So many are reported at once: an edit of more of a log
-/// has written another.
+/// Entries that were changed, as far as that was not reported yet. At most this many are reported at once: an edit of
+/// more entries has replaced the log.
 fn changed(found: &[Diagnostic], text: &str, chronicle: &Chronicle) -> Vec<Note> {
     const MOST: usize = 20;
     let is_told = |edit: &str| {

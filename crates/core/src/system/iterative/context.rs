@@ -1,4 +1,4 @@
-//! `context.md`: what everybody who begins has to know, in fewer than 200 words.
+//! `context.md`: what every agent has to know when it starts, in fewer than 200 words.
 
 use crate::diagnostic::Diagnostic;
 use crate::system::kit::entries::line;
@@ -9,11 +9,11 @@ pub const FILE: &str = "context.md";
 /// It is read with every iteration, so it has to be short.
 pub const MOST_WORDS: usize = 200;
 
-/// What is known of a plan before anybody has worked on it.
+/// What is known of a plan before work on it begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     pub task: String,
-    /// What is wanted, and how: of each the first sentence is told.
+    /// What is wanted, and how. The file gets the first sentence of each.
     pub goal: String,
     pub approach: String,
     /// Files or outputs, with what they are.
@@ -43,8 +43,8 @@ fn words(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     pieces.filter(|word| !word.is_empty())
 }
 
-/// A context from what is known, never longer than it may be: sentences and lists are cut. What each part may have comes
-/// to 192 words, its title and the word on what is left out included.
+/// A context from what is known, never longer than allowed: sentences and lists are cut. The limits of all parts add up
+/// to 192 words, including titles and the words about what is left out.
 pub fn write(facts: &Facts) -> String {
     let or_else = |text: &str, most: usize, none: &str| {
         let text = sentence(text, most);
@@ -69,7 +69,7 @@ pub fn write(facts: &Facts) -> String {
     text
 }
 
-/// A list of no more than so many words.
+/// A list of at most `most` words.
 fn part(text: &mut String, title: &str, items: Vec<String>, most: usize) {
     let items: Vec<String> = items.into_iter().filter(|item| !item.is_empty()).collect();
     if items.is_empty() {
@@ -88,7 +88,7 @@ fn part(text: &mut String, title: &str, items: Vec<String>, most: usize) {
     }
 }
 
-/// The first sentence of a text, and no more than so many words of it.
+/// The first sentence of a text, at most `most` words of it.
 fn sentence(text: &str, most: usize) -> String {
     let line = line(text);
     let end = line.find(". ").map_or(line.len(), |end| end + 1);

@@ -1,5 +1,5 @@
 //! What the end of an agent's iteration means, from what it printed and what it wrote into the log. Only its word that
-//! it is done opens the gates; who ends without it has not finished.
+//! it is done lets the checks run. An agent that ends without it has not finished.
 
 use super::progress::NOT_FINISHED;
 use crate::run::AgentEnd;
@@ -7,8 +7,8 @@ use crate::signal::{Heard, Signal};
 use crate::system::edit::What;
 use crate::system::state_files::AgentReport;
 
-/// The end of an agent that ended by itself, and well. Whatever it printed and wrote down counts; who says both that it
-/// is done and that it is blocked is believed in neither.
+/// The end of an agent that ended by itself, and well. Both what it printed and what it wrote into files count. If it
+/// says both that it is done and that it is blocked, neither is believed.
 pub fn ending(heard: &Heard, reports: &[AgentReport]) -> AgentEnd {
     let left = reports.iter().map(|report| report.report.feedback.as_str()).find(|left| !left.is_empty());
     let failed = |reason: String| AgentEnd::Failed { reason, feedback: left.unwrap_or_default().to_owned() };

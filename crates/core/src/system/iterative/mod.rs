@@ -1,12 +1,12 @@
 //! The iterative system: a folder `.claude/iterative/SLUG` with `brief.md` and `tasks.md`, or `plan.md` for what is not
-//! code, and the files that a run of it keeps beside them.
+//! code, and the files that a run of it keeps next to them.
 //!
 //! A unit is a task of the list or a phase of the plan. It is worked on in iterations, each by a fresh agent that knows of
 //! the others only by what they have written down, until one more pass finds nothing left to do and a verifier agrees.
 //!
-//! `plan` reads the list and the brief, `state` is the state file. `progress` is the log of iterations, `guardrails` what
-//! was learned on the way, `context` what everybody needs to know, `prompt` the few words each agent is told, `ending` what
-//! its end means, `rebuild` what the log and git say where a state file does not.
+//! `plan` reads the list and the brief, `state` is the state file. `progress` is the log of iterations, `guardrails`
+//! what was learned on the way, `context` what every agent needs to know, `prompt` the few words that each agent gets,
+//! `ending` what its end means, `rebuild` what the log and git say where a state file does not.
 
 mod companions;
 pub mod context;

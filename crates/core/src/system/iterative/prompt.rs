@@ -1,5 +1,5 @@
-//! The few words that an iteration is told: which unit, what counts, where to read and how to end. It gets no output of
-//! earlier iterations and hears of no other unit; whatever it has to know stands in the files that it is pointed to.
+//! The short prompt of an iteration: which unit, what counts, where to read and how to end. It has no output of earlier
+//! iterations and names no other unit. All else stands in the files that it points to.
 
 use super::guardrails::{self, Guardrail};
 use crate::system::kit::entries::line;
@@ -7,7 +7,7 @@ use crate::system::kit::entries::line;
 /// No prompt has more tokens, counted as four for three words.
 pub const MOST_TOKENS: usize = 500;
 
-/// Words of guardrails that are told at once; all of them are in their file.
+/// How many words of guardrails stand in a prompt. All of them are in their file.
 const GUARDRAILS: usize = 36;
 /// Words of criteria. The rest is in the plan.
 const CRITERIA: usize = 80;
@@ -16,7 +16,7 @@ const COMMANDS: usize = 16;
 /// Words of the title.
 const TITLE: usize = 20;
 
-/// What is told.
+/// What a prompt says.
 #[derive(Clone, Copy, Debug)]
 pub struct Iteration<'a> {
     pub slug: &'a str,
@@ -34,12 +34,13 @@ pub struct Iteration<'a> {
     pub commits: bool,
     /// The commands that judge it.
     pub commands: &'a [String],
-    /// The commit its work begins at, shortened; empty where nobody knows it.
+    /// The commit its work begins at, shortened; empty if it is unknown.
     pub base: &'a str,
 }
 
 impl Iteration<'_> {
-    /// What a fresh agent is told that looks whether anything is left to do: what the first one was told, to the letter.
+    /// The prompt of a fresh agent that looks whether anything is left to do. It is exactly the prompt of the first
+    /// one.
     pub fn confirming(&self) -> String {
         Iteration { number: 1, ..*self }.prompt()
     }
@@ -131,7 +132,7 @@ pub fn tokens(text: &str) -> usize {
     (text.split_whitespace().count() * 4).div_ceil(3)
 }
 
-/// In one line, and no more than so many words. What has no spaces is no longer than that, either.
+/// In one line, and at most `most` words. A text without spaces is cut as well.
 fn cut(text: &str, most: usize) -> String {
     const LONGEST_WORD: usize = 200;
     let line = line(text);

@@ -28,7 +28,7 @@ use crate::system::{
 #[derive(Clone, Copy, Debug)]
 pub struct Iterations;
 
-/// What the list is about, if the task is one of its units. The review of the whole is none.
+/// What the list is about, if the task is one of its units. The review of the whole is not a unit.
 fn about<'r>(run: &'r Run, task: &Task) -> Option<&'r Iterative> {
     run.settings.form.brief().filter(|_| !is_review(run, task))
 }
@@ -172,7 +172,7 @@ impl System for Iterations {
         state_files::report_in_fields(task, before, after, &|shown, found| self.edits(shown, found))
     }
 
-    /// One that confirms gets the first prompt, and is not told that it confirms.
+    /// A confirming agent gets the first prompt. It does not say that it is to confirm.
     fn prompt(&self, pass: &Pass<'_>) -> Option<String> {
         let Pass { run, task, spec, .. } = *pass;
         let about = about(run, task)?;
@@ -223,7 +223,7 @@ impl System for Iterations {
         ops::OPS
     }
 
-    /// Units whose last iterations went round in circles, and are not done yet.
+    /// Units whose last iterations repeated each other, and that are not done yet.
     fn warnings(&self, tasks: &[Task], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
         let open = tasks.iter().filter(|task| task.decided != Status::Completed);
         let log = read(progress::FILE).map(|bytes| text::decode(&bytes).text).unwrap_or_default();

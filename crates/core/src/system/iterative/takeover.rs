@@ -1,5 +1,5 @@
-//! Taking over what the log and git say; what a state file says beside them is compared. And what was learned in work
-//! that is finished.
+//! Imports what the log and git say, and compares it with what a state file says. And collects lessons of finished
+//! work.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ impl Lessons {
     }
 }
 
-/// The folder of finished work, beside those that are open.
+/// The folder of finished work, next to the open folders.
 pub const ARCHIVE: &str = "archive";
 
 impl Left<'_> {
@@ -65,7 +65,7 @@ impl Left<'_> {
         named
     }
 
-    /// What is there of each unit: in git, or where there is none, of what it makes.
+    /// What exists of each unit: its commits, or without git, the files that it makes.
     fn found(&self, specs: &[TaskSpec], evidence: &Evidence) -> Vec<Unit> {
         let logged = self.logged();
         let unit = |spec: &TaskSpec| {
@@ -86,7 +86,7 @@ impl Left<'_> {
 
 impl Legacy for Left<'_> {
     fn questions(&self, specs: &[TaskSpec]) -> Questions {
-        // Nobody commits what is not code: it is there, or it is not.
+        // Work that is not code is not committed: its files exist, or they do not.
         let commits = (self.about.mode != Mode::Knowledge).then(|| self.logged());
         let of = self.units(specs).map(|spec| (spec.id.clone(), makes(spec))).collect();
         let files = Files { of, onto: None, may_be_empty: false };
@@ -126,7 +126,7 @@ impl Legacy for Left<'_> {
     }
 }
 
-/// A unit, and everything that is said of it.
+/// A unit, and everything that is known about it.
 struct Judged<'a> {
     spec: &'a TaskSpec,
     believed: &'a Believed,
@@ -171,7 +171,7 @@ impl Judged<'_> {
         Some(takeover::adopt(&self.spec.id, self.by(), self.past()?))
     }
 
-    /// What is said once every unit is taken over.
+    /// What follows once every unit is imported.
     fn after(&self) -> Vec<Command> {
         let (spec, told) = (self.spec, self.told);
         let (task, by) = (spec.id.clone(), self.by().to_owned());

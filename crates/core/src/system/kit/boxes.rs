@@ -1,5 +1,5 @@
-//! Ticking the boxes of a list: those of tasks, of their steps, and of what they are part of; and the words of tasks that
-//! say their status. Nothing else of the file changes.
+//! Ticks the boxes of a list: those of tasks, of their steps, and of their parents. Also updates status words. Nothing
+//! else of the file changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::system::kit::checklist::{self, Checklist, Mark};
 use crate::system::kit::problems::{Problems, Spanned};
 use crate::system::kit::text;
 
-/// What became of a list.
+/// A list after its boxes were ticked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticked {
     /// The whole file as it is to be.
@@ -19,12 +19,12 @@ pub struct Ticked {
     pub missing: Vec<TaskId>,
 }
 
-/// Tick the boxes of tasks that are completed, and open those of tasks that are not. The file is read as it is now, and
-/// boxes are found by their ids, so it may have changed since anybody looked. Nothing comes out for a file that cannot
-/// be written so: one that is not UTF-8 text.
+/// Tick the boxes of tasks that are completed, and open those of tasks that are not. Boxes are found by their ids in
+/// the file as it is now, so it may have changed since it was last read. `None` for a file that is not UTF-8 text,
+/// which cannot be written so.
 ///
-/// Of a task that is done the steps are, too, but for optional ones; of one that is not, its steps stay as they are, unless
-/// it has no box but them. A parent is ticked when all below it are.
+/// The steps of a completed task are ticked too, except optional ones. The steps of an open task stay as they are,
+/// unless it has no other box. A parent is ticked when all boxes below it are.
 pub fn tick(bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {
     let done = |id: &TaskId| stand.get(id).map(|word| *word == Word::Completed);
     let decoded = text::decode(bytes);
@@ -115,7 +115,8 @@ fn words(
     changed
 }
 
-/// The tasks whose boxes are ticked, and what speaks against it: then the plan's reader takes them for not done, too.
+/// The tasks whose boxes are ticked, with the reason why that does not count, if any: then the plan's reader does not
+/// take them for done, either.
 pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     let text = text::decode(bytes).text;
     let list = checklist::scan(&text);
@@ -133,7 +134,7 @@ pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     ticked.map(|(nth, node)| (node.id.clone(), against(nth, node))).collect()
 }
 
-/// The text without what changes as its tasks are worked on: every box is open, and no status is said.
+/// The text without what changes during the work: every box is open, and there are no status words.
 pub fn bare(bytes: &[u8]) -> String {
     let text = text::decode(bytes).text;
     let list = checklist::scan(&text);

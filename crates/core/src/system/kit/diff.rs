@@ -1,4 +1,4 @@
-//! What an edit of a state file asks for: found field by field, by the system whose file it is.
+//! What an edit of a state file asks for: each system compares its own file, field by field.
 
 use std::marker::PhantomData;
 

@@ -24,12 +24,12 @@ pub(in crate::system) struct Cut<'t> {
     pub(in crate::system) ruled: bool,
 }
 
-/// Cut a text where `begins` says that a line begins an entry; it is also told whether the line follows a rule, as
-/// the first one does. A line of code begins nothing.
+/// Cut a text where `begins` says that a line begins an entry. Its second argument says whether the line follows a
+/// rule; the first line counts as one that does. A line of code begins nothing.
 pub(in crate::system) fn cut(text: &str, begins: impl Fn(&str, bool) -> bool) -> Cut<'_> {
     let mut starts = Vec::new();
     let mut fence: Option<Fence> = None;
-    // As after the rule that nobody needs at the beginning.
+    // The first entry needs no rule before it.
     let mut ruled = true;
     let mut at = 0;
     for whole in text.split_inclusive('\n') {
@@ -46,7 +46,7 @@ pub(in crate::system) fn cut(text: &str, begins: impl Fn(&str, bool) -> bool) ->
     }
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
     let entries = starts.iter().zip(ends).map(|(&start, end)| {
-        // In a fence that goes on to the end, a rule is code.
+        // In a fence that runs to the end, a rule is code.
         let is_code = fence.is_some() && end == text.len();
         let entry = if is_code { &text[start..] } else { trimmed(&text[start..end]) };
         (start..start + entry.len(), entry)
@@ -152,12 +152,12 @@ pub(in crate::system) fn quoted(text: &str) -> String {
     text.lines().map(quote).collect::<Vec<_>>().join("\n")
 }
 
-/// Makes a character of half of one.
+/// Completes half of a UTF-16 unit.
 const FILL: u8 = b' ';
 
-/// The text of such a file. `cat >>` and PowerShell's `>>` write into it in encodings of their own, so one file may hold
-/// several. A file that seemed empty would be begun again at every look, so every byte is read as something. Of
-/// text in another encoding than the rest, what is ASCII is understood.
+/// The text of such a file. `cat >>` and PowerShell's `>>` write into it in encodings of their own, so one file may
+/// hold several. A file that seemed empty would get a new header each time, so every byte is read as something. Where
+/// the encoding changes within the file, only ASCII is understood.
 pub fn text(bytes: &[u8]) -> String {
     let wide = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
         let pairs = rest.chunks_exact(2);

@@ -1,5 +1,5 @@
-//! Values of a JSON file that anybody may have written: what can be understood is taken, with a warning where it had to
-//! be guessed; what cannot is refused at its own bytes.
+//! Reads the values of a JSON file that any program, model or person may have written. Values that can be understood
+//! are taken, with a warning where Piton had to guess. Others are rejected at their own bytes.
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::system::kit::json::{Kind, Node};
@@ -103,7 +103,7 @@ impl Reader {
                 self.warn(node, format!("`{name}` is negative"), "read as 0");
                 Some(0)
             }
-            // More than can be counted, or meant.
+            // A larger number is a mistake.
             Some(whole) if whole <= i64::from(u32::MAX / 2) => u32::try_from(whole).ok(),
             _ => {
                 self.refuse(node, format!("`{name}` must be a whole number"));

@@ -14,7 +14,7 @@ pub(in crate::system) fn is_none(text: &str) -> bool {
     matches!(plain, "" | "none" | "n/a" | "na" | "null" | "nothing" | "no")
 }
 
-/// Add the files of one list. What cannot be a file of the project is told and left out.
+/// Add the files of one list. What cannot be a file of the project is reported and left out.
 pub(in crate::system) fn files(
     text: &str,
     at: &Range<usize>,

@@ -1,4 +1,5 @@
-//! A state file that anybody may have written, as far as it was understood: the frame that those of all forms share.
+//! A state file that any program, model or person may have written, as far as it was understood. This is the part that
+//! all systems share.
 
 use serde_json::Value;
 

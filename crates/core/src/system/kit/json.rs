@@ -1,5 +1,5 @@
-//! JSON with places, and with the names that are said twice. `serde_json` tells where a text breaks off, but not where
-//! a value stands that cannot be what it says.
+//! JSON with places, and with duplicate names. `serde_json` reports where a text breaks off, but not where a wrong
+//! value stands.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     Number(Number),
     Text(String),
     List(Vec<Node>),
-    /// Each name once, where it is said first, with what is said last.
+    /// Each name once, at its first place, with its last value.
     Object(Vec<(String, Node)>),
 }
 

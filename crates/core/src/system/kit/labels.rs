@@ -11,8 +11,8 @@ pub(in crate::system) type Field = (String, String);
 /// The longest name: what is longer is a sentence in bold.
 const LONGEST_NAME: usize = 30;
 
-/// The fields of an entry, in order; what stands before the first has no name. A name in bold is one whatever it is,
-/// any other only if it is known. In code there are none.
+/// The fields of an entry, in order. Text before the first field has an empty name. A bold name always begins a field,
+/// any other only if it is known. Code has no fields.
 pub(in crate::system) fn fields(entry: &str, known: &[&str]) -> Vec<Field> {
     let mut fields: Vec<(String, Vec<&str>)> = vec![(String::new(), Vec::new())];
     let mut fence: Option<Fence> = None;
@@ -65,7 +65,8 @@ pub(in crate::system) fn said(value: &str) -> &str {
     if none { "" } else { value }
 }
 
-/// A field as it is written: in one line if it is one, else below. What would be taken for something else is quoted.
+/// A field in its written form: in one line if its value is one line, else below its name. Text that would be misread
+/// is quoted.
 pub(in crate::system) fn written(name: &str, value: &str, known: &[&str]) -> String {
     let value = entries::prose(value);
     let breaks = value.lines().any(|line| begun_by(line, known).is_some());

@@ -10,11 +10,11 @@ use crate::system::kit::checklist::number;
 use crate::system::kit::problems::{Problems, cut};
 use crate::system::kit::text::{key, trimmed};
 
-/// Dependencies that ranges and stories may come to in a whole list; one that has more wants to be slow.
+/// The most dependencies that ranges and stories of a whole list may add up to: more would take too long.
 const EDGES: usize = 1_000_000;
-/// Steps spent on finding out who waits for whom before a story is taken for its tasks.
+/// The most steps to find out which task waits for which, before a story stands for its tasks.
 const STEPS: usize = 2_000_000;
-/// So many unknown ids are compared with so many known ones.
+/// How many unknown ids are compared with how many known ones.
 const GUESSES: usize = 20;
 const CANDIDATES: usize = 2000;
 
@@ -41,7 +41,7 @@ pub(in crate::system) trait Others {
     fn task(&self, said: &str) -> Referent;
     /// The tasks of a story.
     fn story(&self, id: &str) -> Referent;
-    /// Those that a series from one number to another takes in, but for what the list itself has.
+    /// The tasks in a series from one number to another, without those that the list itself has.
     fn range(&self, stem: &str, numbers: RangeInclusive<u64>, is_own: &dyn Fn(&str) -> bool) -> Referent;
     /// What a list is called for short.
     fn stem<'l>(&self, list: &'l str) -> &'l str;
@@ -161,7 +161,7 @@ struct Deps<'l, 'f> {
     series: HashMap<String, Vec<(u64, usize)>>,
     needs: Vec<BTreeSet<usize>>,
     outside: Vec<BTreeSet<Outside>>,
-    /// Stories whose tasks are waited for, with who waits.
+    /// The tasks that wait for all tasks of a story, by story.
     of_stories: BTreeMap<String, Vec<usize>>,
     edges: usize,
     guesses: usize,
@@ -236,7 +236,8 @@ impl<'l, 'f> Deps<'l, 'f> {
         }
     }
 
-    /// Whether a name means tasks of other lists: then they are waited for, or it is said that nobody can tell which.
+    /// Whether a name means tasks of other lists. The task then waits for them, or an error says that the name is
+    /// ambiguous.
     fn in_other_lists(&mut self, task: usize, said: &str, at: &Range<usize>, meant: Referent) -> bool {
         match meant {
             Referent::Nothing => false,
@@ -410,7 +411,7 @@ fn story_word(said: &str) -> Option<&str> {
     words.next().filter(|_| words.next().is_none()).map(stripped)
 }
 
-/// Who waits for a task, directly or not.
+/// The tasks that wait for a task, directly or indirectly.
 fn behind(dependents: &[Vec<usize>], task: usize, steps: &mut usize) -> BTreeSet<usize> {
     let (mut seen, mut open) = (BTreeSet::new(), vec![task]);
     while let Some(task) = open.pop() {

@@ -1,7 +1,7 @@
 //! Signs that were UTF-8 once and were read as Windows-1252 or Latin-1 on their way: `âœ…` is ✅. Undoing that byte by
 //! byte fails where a byte was dropped, so the forms that signs take are looked up.
 //!
-//! This is for understanding what is read. Nobody's file is rewritten so, unless they ask for it.
+//! This is for understanding what is read. Piton rewrites a file so only if a person asks for it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -68,8 +68,8 @@ fn decode<'t>(text: &'t str, mut tell: impl FnMut(&str, &'static str)) -> Cow<'t
     if decoded == text { Cow::Borrowed(text) } else { Cow::Owned(decoded) }
 }
 
-/// What becomes of a text whose bytes are taken for characters: bytes that Windows-1252 does not know are dropped by
-/// some programs and kept by others.
+/// What becomes of a text whose bytes are read as characters. Some programs drop bytes that Windows-1252 does not know,
+/// others keep them.
 fn misread(text: &str) -> Vec<String> {
     let lossy: String = text.bytes().filter_map(windows).collect();
     let kept = text.bytes().map(|byte| windows(byte).unwrap_or(char::from(byte))).collect();

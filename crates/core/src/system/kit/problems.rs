@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::system::Strictness;
 
-/// So many repairs of one file are shown one by one, and the rest as a number.
+/// How many repairs of one file are shown one by one. The rest is counted.
 const SHOWN: usize = 20;
 
 /// A value and the bytes that say it.
@@ -51,7 +51,7 @@ impl Problems {
         self.problems.push(diagnostic);
     }
 
-    /// Something that was put right in order to go on. There may be thousands in one file.
+    /// Something that was repaired to continue reading. There may be thousands in one file.
     pub(in crate::system) fn repair(
         &mut self,
         at: Range<usize>,

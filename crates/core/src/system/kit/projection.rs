@@ -1,4 +1,4 @@
-//! State files as they are written: times, maps that keep their order, and the fields of others in their places.
+//! Parts of written state files: times, maps that keep their order, and the fields of other programs in their places.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ pub(in crate::system) fn text(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).expect(SOUND) + "\n"
 }
 
-/// When all this began: work may have been taken over that is older than the run.
+/// When the work began: imported work may be older than the run.
 pub(in crate::system) fn created_at(state: &State, chronicle: &Chronicle) -> Timestamp {
     let made = state.run().map_or(chronicle.created_at, |run| run.created);
     chronicle.started_at.map_or(made, |began| began.min(made))

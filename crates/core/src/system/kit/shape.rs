@@ -25,12 +25,12 @@ pub(in crate::system) enum Shape {
 pub(in crate::system) enum Key {
     /// The list only grows.
     Place,
-    /// The list is made anew each time: by this field.
+    /// The list is written again each time; its entries are matched by this field.
     Field(&'static str),
 }
 
-/// The fields of a value that have no meaning here, each at its place, as an object to be laid over a file.
-/// An entry of a list stands under its key.
+/// The fields of a value that Piton does not use, each at its place, as an object to be merged into a file. An entry of
+/// a list stands under its key.
 pub(in crate::system) fn foreign(value: &Value, shape: &Shape) -> Map<String, Value> {
     let mut found = Map::new();
     fn keep(found: &mut Map<String, Value>, key: &str, inner: Map<String, Value>) {
@@ -43,7 +43,7 @@ pub(in crate::system) fn foreign(value: &Value, shape: &Shape) -> Map<String, Va
             for (key, value) in object {
                 match fields.iter().find(|(name, _)| name == key) {
                     Some((_, shape)) => keep(&mut found, key, foreign(value, shape)),
-                    // As good as none.
+                    // The same as a missing field.
                     None if value.is_null() => {}
                     None => {
                         found.insert(key.clone(), value.clone());
@@ -140,7 +140,7 @@ pub(in crate::system) fn by_id(tasks: &Value) -> Map<String, Value> {
     let listed = |task: &Value| {
         let mut task = task.clone();
         let fields = task.as_object_mut()?;
-        // An id that is null is none, as for the reader.
+        // An id that is null counts as missing, as for the reader.
         let names = ["id", "task_id"].map(|name| fields.shift_remove(name).filter(|id| !id.is_null()));
         let id = match names.into_iter().flatten().next()? {
             Value::String(id) => id,

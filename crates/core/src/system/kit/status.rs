@@ -1,4 +1,4 @@
-//! Words for where things stand, as state files have them, and as people write them.
+//! Status words, as state files have them and as people write them.
 
 use serde::{Deserialize, Serialize};
 

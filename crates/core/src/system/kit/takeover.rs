@@ -1,8 +1,8 @@
 //! Taking over what another system left: its files say what it believes, git and the disk say what is there.
 //!
-//! A system says what it wants to know ([`Questions`]); the engine looks and answers ([`Evidence`]); the system judges each
-//! task on that and comes to a [`Takeover`]: what to tell the run, and what to tell people. All of it is plain values,
-//! so that the simulator lives through a take-over as an engine does.
+//! A system says what it wants to know ([`Questions`]); the engine looks and answers ([`Evidence`]); the system judges
+//! each task on that and makes a [`Takeover`]: commands for the run, and lines for people. All of it is plain values,
+//! so that the simulator runs a take-over as an engine does.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::run::{Command, ImportedTask, Note, Proof, Report, Status};
 use crate::time::Timestamp;
 use crate::view::counted;
 
-/// The files that another program left beside a plan, as far as they can be read.
+/// The files that another program left next to a plan, as far as they can be read.
 #[derive(Clone, Debug, Default)]
 pub struct LeftFiles<'a> {
     pub state: StateText,
@@ -60,7 +60,7 @@ pub enum StateOf {
 
 /// What another system left about the tasks of a plan.
 pub trait Legacy {
-    /// What a run was begun with holds, unless it is set otherwise now.
+    /// Keep the settings that a run began with, unless they are set differently now.
     fn keep_settings(&self, _settings: &mut Settings) {}
 
     /// The folder in which its worktrees lie.
@@ -78,12 +78,12 @@ pub trait Legacy {
 /// What a system wants to know before it judges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Questions {
-    /// The commits by which tasks prove themselves, newest first, named as in [`Target::elsewhere`]. `None`: nobody asks
-    /// what the target holds.
+    /// The commits by which tasks prove themselves, newest first, named as in [`Target::elsewhere`]. `None`: what the
+    /// target holds does not matter.
     pub commits: Option<BTreeMap<TaskId, Vec<String>>>,
     /// Commits that are recorded as the work of a task, whatever they prove.
     pub owned: BTreeMap<TaskId, Vec<String>>,
-    /// Which of those are compared with the target where it does not hold them.
+    /// Which of those are compared with the target if it does not contain them.
     pub compared: Compared,
     /// Where work that is not part of the target may lie.
     pub places: BTreeMap<TaskId, Place>,
@@ -105,7 +105,7 @@ impl Questions {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     pub of: BTreeMap<TaskId, Vec<String>>,
-    /// The branch that they are on; otherwise, and as long as there is no such branch, in the project's folder.
+    /// The branch that they are on. Without it, or while it does not exist, they are in the project's folder.
     pub onto: Option<String>,
     /// One that is there and empty is there.
     pub may_be_empty: bool,
@@ -148,7 +148,7 @@ pub struct Evidence {
 /// The branch that files were to be on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Onto {
-    /// None was named, or there is no repository.
+    /// No branch was named, or there is no repository.
     #[default]
     Nowhere,
     /// It is yet to be made.
@@ -156,13 +156,13 @@ pub enum Onto {
     At(Oid),
 }
 
-/// A place where the next attempt of a task would go on.
+/// A place where the next attempt of a task would continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Worktree {
     Gone,
     /// Another run works there.
     Taken,
-    /// The one that was named is there, but not where Piton looks for it: it is left alone.
+    /// The named worktree exists, but not where Piton looks for it. It is left alone.
     Elsewhere {
         named: String,
         dir: String,
@@ -195,16 +195,16 @@ pub struct Belief {
     pub task: TaskId,
     /// What the state file says of it.
     pub claimed: Option<&'static str>,
-    /// What is taken over; `None`: there is nothing to take over.
+    /// What is imported; `None`: there is nothing to import.
     pub past: Option<ImportedTask>,
     pub why: String,
-    /// The claim was not borne out, or there was none.
+    /// The evidence did not confirm the claim, or there was no claim.
     pub corrected: bool,
-    /// A worktree that goes on with the task.
+    /// A worktree in which the task continues.
     pub worktree: Option<String>,
 }
 
-/// What a take-over comes to.
+/// The result of a take-over.
 #[derive(Clone, Debug, Default)]
 pub struct Takeover {
     pub beliefs: Vec<Belief>,
@@ -223,7 +223,7 @@ pub enum Line {
     Say(String),
 }
 
-/// Open tasks that only the state file has: nobody can work on them, and a run without them would be called complete.
+/// Open tasks that only the state file has. No agent can work on them, and a run without them would be called complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     pub open: Vec<TaskId>,
@@ -284,12 +284,12 @@ impl Takeover {
     }
 }
 
-/// A run that takes over says so to each task of which there is something to take over.
+/// The command that imports what is known about a task.
 pub(in crate::system) fn adopt(task: &TaskId, by: &str, past: ImportedTask) -> Command {
     Command::Adopt { task: task.clone(), by: by.to_owned(), past: Box::new(past) }
 }
 
-/// What a state file tells of the work on a task, if it tells anything.
+/// The report of a state file about the work on a task, if it has one.
 pub(in crate::system) fn report_work(task: &TaskId, by: &str, report: &Report) -> Option<Command> {
     let note = Note::Told { task: task.clone(), report: Box::new(report.clone()) };
     (*report != Report::default()).then(|| Command::Note { by: by.to_owned(), note })
@@ -300,7 +300,7 @@ pub(in crate::system) fn not_there(task: &TaskId, file: &str, is: &str) -> Line 
     Line::Say(format!("{task} is marked done, but {file} {is}: it is still to be done"))
 }
 
-/// How many tasks are taken for done by what people wrote.
+/// How many tasks count as done because people wrote so.
 pub(in crate::system) fn done_before(done: u64) -> Option<Line> {
     let line = || {
         Line::Say(format!("{} already done, according to the list or the state file", counted(done, "task")))
@@ -308,7 +308,7 @@ pub(in crate::system) fn done_before(done: u64) -> Option<Line> {
     (done > 0).then(line)
 }
 
-/// What a state file says of the whole: when it began, and fields of others that go on with the run.
+/// What a state file says about the whole run: when it began, and fields of other programs that are kept.
 pub(in crate::system) fn notes(by: &str, began: Option<Timestamp>, carried: Value) -> Vec<Command> {
     let mut notes = Vec::new();
     notes.extend(began.map(|began| Note::Began { began }));

@@ -10,7 +10,7 @@ use crate::system::Strictness;
 /// Beyond this a file is not something that a person or a model wrote.
 pub const LARGEST: usize = 16 << 20;
 
-/// So many broken places are shown one by one; a file with more of them is broken as a whole.
+/// How many broken places are shown one by one. A file with more of them is broken as a whole.
 const SHOWN: usize = 10;
 
 /// A file as text, with lines that end in `\n`.
@@ -18,7 +18,7 @@ const SHOWN: usize = 10;
 pub struct Decoded {
     /// Empty where the bytes were refused.
     pub text: String,
-    /// The file began with a byte order mark; who edits it puts that back.
+    /// The file began with a byte order mark. A writer has to put it back.
     pub bom: bool,
     pub problems: Vec<Diagnostic>,
 }
@@ -44,7 +44,7 @@ pub fn decode_with(bytes: &[u8], strictness: Strictness) -> Decoded {
         }
         [0xff, 0xfe, rest @ ..] => return decode_wide(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => return decode_wide(rest, u16::from_be_bytes),
-        // What plans begin with is ASCII, of which every second byte is zero in UTF-16.
+        // Plans begin with ASCII. In UTF-16, every second byte of it is zero.
         [1..=255, 0, 1..=255, 0, ..] | [0, 1..=255, 0, 1..=255, ..] => {
             return refused(
                 "this file looks like UTF-16 without a byte order mark".to_owned(),
@@ -92,7 +92,7 @@ fn not_utf8(span: Range<usize>, message: String, strictness: Strictness) -> Diag
     diagnostic.label("read as `\u{fffd}`").help("save the file as UTF-8")
 }
 
-/// UTF-16, whose mark has been taken off.
+/// UTF-16 without its byte order mark.
 fn decode_wide(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Decoded {
     let mut text = String::with_capacity(bytes.len() / 2);
     let mut broken = bytes.len() % 2 == 1;

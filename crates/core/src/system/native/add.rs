@@ -1,4 +1,4 @@
-//! One more task at the end of a `plan.toml`; what stands there stays as it is.
+//! Adds a task at the end of a `plan.toml`. The existing text does not change.
 
 use toml::Value;
 use toml::de::DeTable;

@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::{Cycle, Graph, Group, Schedule, Settings, TaskId, TaskSpec};
 use crate::system::kit::shared_files::{Shared, shared_files};
 
-/// Where a task was said.
+/// Where a task stands.
 #[derive(Debug)]
 pub(super) struct Origin<'a> {
     pub(super) id: Range<usize>,

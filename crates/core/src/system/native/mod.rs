@@ -1,7 +1,7 @@
 //! Piton's own plan, `plan.toml`.
 //!
-//! Text in, a value and diagnostics out: a reader never fails halfway, it returns what it understood with
-//! everything that is wrong, each at its own bytes. The room knows nothing of files, runs or agents at work.
+//! Text in, a value and diagnostics out: a reader never fails halfway, it returns what it understood with everything
+//! that is wrong, each at its own bytes. This module knows nothing about files, runs or running agents.
 
 mod add;
 mod links;

@@ -12,7 +12,7 @@ use super::{LONGEST_NAME, name_from};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Exhausted, Group, GroupId, Plan, RunId, Schedule, Settings, TaskId, TaskSpec};
 
-/// The group of every task where a plan declares none.
+/// The group of every task if a plan declares no groups.
 const ONLY_GROUP: &str = "main";
 
 /// A plan as far as it was understood.
@@ -68,7 +68,7 @@ fn read_plan(
     settings.schedule = overrides.schedule.unwrap_or(settings.schedule);
     settings.max_parallel = overrides.max_parallel.unwrap_or(settings.max_parallel);
     settings.exhausted = overrides.exhausted.unwrap_or(settings.exhausted);
-    // Where the plan itself names the default agent; `None` if `piton.toml` or nobody does.
+    // Where the plan itself names the default agent; `None` if only `piton.toml` does, or neither.
     let agent_at = top.get("defaults").and_then(|said| Some(said.value.as_table()?.get("agent")?.span()));
 
     check_feedback(walk, top, &settings);
@@ -154,7 +154,7 @@ struct Groups {
     positions: HashMap<String, usize>,
     /// There is a `group` key, right or wrong.
     meant: bool,
-    /// One of them is missing for a reason already told: do not tell it again at every task.
+    /// One of them is missing for a reason that was already reported: do not report it again at every task.
     broken: bool,
 }
 
@@ -192,7 +192,7 @@ fn read_groups(walk: &mut Walk<'_>, top: &Section<'_>) -> Groups {
     groups
 }
 
-/// Two things under one id, or under two that a file system may not tell apart.
+/// Two tasks or groups with one id, or with two ids that a file system may not distinguish.
 fn duplicate(
     walk: &Walk<'_>,
     what: &str,
@@ -225,7 +225,7 @@ struct Tasks<'a> {
     used: Vec<bool>,
     tasks: Vec<TaskSpec>,
     origins: Vec<Origin<'a>>,
-    /// Folded id → where it was said, and the position of the task.
+    /// Folded id → its place, and the position of the task.
     ids: HashMap<String, (usize, usize)>,
     /// Ids that tasks gave and that could not be kept: depending on one is not a second mistake.
     broken: HashSet<&'a str>,
@@ -340,7 +340,7 @@ impl<'a> Tasks<'a> {
         }
         let names = || agents.keys().map(String::as_str);
         let own = section.get("agent").map(|said| said.at);
-        // The mistake is in one place then, so it is told once.
+        // The mistake is in one place then, so it is reported once.
         if own.is_none() && std::mem::replace(&mut self.default_agent_reported, true) {
             return;
         }

@@ -29,8 +29,8 @@ fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// What `schemars` says for Rust, said for TOML: there is no null, a number has no width, and a description
-/// has no line ends of our source.
+/// Adapts what `schemars` makes for Rust to TOML: there is no null, a number has no width, and a description has no
+/// line breaks of our source.
 fn adapt(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
@@ -45,7 +45,7 @@ fn adapt(schema: &mut Value) {
                 let before = choices.len();
                 choices.retain(|choice| choice["type"] != "null");
                 if let ([only], true) = (choices.as_slice(), choices.len() < before) {
-                    // Draft 7 ignores what stands beside a `$ref`, so the reference gets a place of its own.
+                    // Draft 7 ignores what stands next to a `$ref`, so the reference gets a place of its own.
                     let only = only.clone();
                     object.insert("allOf".to_owned(), Value::Array(vec![only]));
                     object.shift_remove("anyOf");

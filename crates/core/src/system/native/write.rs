@@ -1,5 +1,4 @@
-//! A plan as `plan.toml`. What a plan of Piton's own has no words for is left out; the export reads it back
-//! and compares.
+//! A plan as `plan.toml`. What a native plan cannot express is left out; the export reads it back and compares.
 
 use super::checks::{check_name, usual_timeout};
 use crate::plan::{
@@ -235,7 +234,7 @@ fn entry(check: &Check) -> String {
         keys.push(format!("cwd = {}", text(cwd.as_str())));
     }
     let usual = Check::new(String::new(), check.run.clone(), check.timeout).pipefail;
-    // What was begun before pipes were asked about goes on by its rule.
+    // A run that began before `pipefail` existed keeps its rule.
     if check.pipefail != usual {
         keys.push(format!("pipefail = {}", check.pipefail == Some(true)));
     }

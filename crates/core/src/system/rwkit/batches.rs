@@ -9,7 +9,7 @@ use crate::plan::{RepoPath, TaskId, TaskSpec};
 use crate::system::kit::links;
 use crate::system::kit::problems::{Problems, Spanned, cut};
 
-/// More agents at once than this are no longer overseen by those who look on.
+/// People cannot keep track of more agents at once.
 pub const LARGEST: usize = 7;
 
 /// The tasks in batches, by id, dependencies, files and priority. A level of the graph is a batch, or several of
@@ -32,7 +32,7 @@ pub(super) fn in_levels(tasks: &[TaskSpec], levels: &Levels) -> Vec<Vec<TaskId>>
     batches.map(|batch| batch.into_iter().map(|task| tasks[task].id.clone()).collect()).collect()
 }
 
-/// One level, whose tasks come in the order they are wanted.
+/// One level, with its tasks in the wanted order.
 fn split(tasks: &[TaskSpec], level: &[usize]) -> Vec<Vec<usize>> {
     let few = level.len().div_ceil(LARGEST);
     let (even, odd) = (level.len() / few, level.len() % few);
@@ -60,7 +60,8 @@ fn split(tasks: &[TaskSpec], level: &[usize]) -> Vec<Vec<usize>> {
     batches
 }
 
-/// The first batch from here on that is not full. What was passed is remembered, so nobody passes it twice.
+/// The first batch from here on that is not full. Full batches that were passed are remembered, so that later calls
+/// skip them.
 fn first_open(open: &mut [usize], from: usize) -> usize {
     let mut at = from;
     while at < open.len() && open[at] != at {
@@ -112,7 +113,7 @@ impl Levels {
 /// Say which tasks would write one place at the same time, if they were not kept apart: one word for each place.
 pub(super) fn tell_writers(list: &Todolist, levels: &Levels, found: &mut Problems) {
     let mut known: HashMap<usize, Writers<usize>> = HashMap::new();
-    // Those that meet, by who came first; each task with one of its files.
+    // Tasks that write one file, by the first of them; each task with one of its files.
     let mut meetings: Vec<Vec<(usize, &Spanned<RepoPath>)>> = Vec::new();
     for (nth, task) in list.tasks.iter().enumerate().filter(|(_, task)| !task.is_done()) {
         let writers = known.entry(levels.of[nth]).or_insert_with(Writers::new);

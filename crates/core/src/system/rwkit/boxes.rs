@@ -37,7 +37,8 @@ pub fn tick(bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {
     checklist::tick(bytes, &decoded.text, &marks).map(|bytes| Ticked { bytes, missing })
 }
 
-/// The tasks whose boxes are ticked, and what speaks against it: then the plan's reader takes them for not done, too.
+/// The tasks whose boxes are ticked, with the reason why that does not count, if any: then the plan's reader does not
+/// take them for done, either.
 pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     let text = text::decode(bytes).text;
     let list = Todolist::read(&checklist::scan(&text), &text, &mut Problems::default());

@@ -1,4 +1,4 @@
-//! Where a list and the plan that it was made from do not speak of the same things.
+//! Differences between a list and the plan that it was made from.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
@@ -8,11 +8,10 @@ use super::plan::RwkitReading;
 use crate::diagnostic::Diagnostic;
 use crate::system::Problem;
 
-/// So many names are shown of those that are missing.
+/// How many missing names are shown.
 const SHOWN: usize = 5;
 
-/// Stories, tasks and files that one of the two names and the other does not. Where a plan names none of a kind at all,
-/// it is not about them.
+/// Stories, tasks and files that only one of the two names. If a plan names none of a kind, that kind is not compared.
 pub(super) fn differ(read: &RwkitReading) -> Vec<Problem> {
     let (Some(plan), Some(list)) = (&read.plan, read.reading.texts.get(&read.file)) else {
         return Vec::new();
@@ -134,7 +133,7 @@ impl Mentions {
     }
 }
 
-/// `T001`: three digits or more, or letters between them; a plan may well speak of a `T3` that is not a task.
+/// `T001`: three digits or more, or letters between them; a plan may mention a `T3` that is not a task.
 fn is_task(word: &str) -> bool {
     let rest = word.strip_prefix('T').unwrap_or_default();
     is_certain(word)

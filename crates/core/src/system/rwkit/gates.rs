@@ -1,5 +1,5 @@
-//! Gates: what is looked at when all tasks are through. Each is a task of its own in a group of its own, after the batches:
-//! its check is run first, an agent is sent only where it fails, and when the fixes are spent the run goes on without it.
+//! Gates: what is checked when all tasks are done. Each is a task in a group of its own, after the batches. Its check
+//! runs first, and an agent starts only if it fails. When the rounds of fixes are spent, the run continues without it.
 
 use super::line::story_id;
 use super::state::{GATES, gate_task};
@@ -77,7 +77,7 @@ fn coverage(config: &Config, about: &About) -> Option<(Vec<Check>, u32)> {
     Some((vec![Check::new(name, run, config::CHECK_TIMEOUT)], 1))
 }
 
-/// What a gate checks, and how often it is fixed: as the project says, and for unit tests as they are found.
+/// What a gate checks, and how often it is fixed: as the project says. Unit tests are also detected.
 fn checks(name: &str, config: &Config, detected: &[Detected], about: &About) -> Option<(Vec<Check>, u32)> {
     let usual = if ["smoke_test", "qa_review"].contains(&name) { FEW_FIXES } else { FIXES };
     if let Some(gate) = config.gates.get(name) {

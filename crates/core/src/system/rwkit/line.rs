@@ -74,7 +74,7 @@ pub(super) fn priority_of(word: &str) -> Option<u32> {
     Some(number.max(1))
 }
 
-/// Without the bullet of a line that goes on with tags.
+/// Without the bullet of a line that continues with tags.
 fn unbulleted(piece: &str) -> &str {
     let last = piece.rsplit_once('\n').filter(|(_, last)| matches!(last.trim(), "" | "-" | "*" | "+" | "•"));
     last.map_or(piece, |(before, _)| before)
@@ -135,9 +135,9 @@ impl Words<'_> {
         }
     }
 
-    /// A story, or a word that stands for one: `ALL`, `DB`. A priority comes before such a word. Where what follows does
-    /// not begin like a sentence (`DB make index`, `API routes`), nobody can tell whether it is a word of the text,
-    /// too: the second value says that it is not.
+    /// A story, or a word that stands for one: `ALL`, `DB`. A priority comes before such a word. If what follows does
+    /// not begin like a sentence (`DB make index`, `API routes`), the word may belong to the text as well. The second
+    /// value is true if it does not.
     fn story(&self, word: &str, has_priority: bool) -> Option<(String, bool)> {
         if let Some(id) = story_id(word) {
             return Some((id, true));

@@ -47,8 +47,8 @@ pub fn read(text: &str) -> Master {
     reader.join()
 }
 
-/// The file with the row and the box of one list as they are to be, and every other byte as it was. `None` if the list is
-/// not in there, or the file is not UTF-8 text.
+/// The file with the row and the box of one list updated, and every other byte unchanged. `None` if the list is not in
+/// there, or the file is not UTF-8 text.
 pub fn update(bytes: &[u8], list: &str, standing: Standing) -> Option<Vec<u8>> {
     let decoded = text::decode(bytes);
     let text = &decoded.text;
@@ -63,7 +63,7 @@ pub fn update(bytes: &[u8], list: &str, standing: Standing) -> Option<Vec<u8>> {
             edits.push((at, word(standing.status)));
         }
         if let Some(at) = entry.progress_at.clone() {
-            // Said the way it is said there.
+            // In the form that the row has.
             let new = if text[at.clone()].contains('/') { &of } else { &percent };
             edits.push((at, new));
         }

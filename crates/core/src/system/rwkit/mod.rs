@@ -1,8 +1,8 @@
 //! The rw-kit system: todolists whose lines carry agents, dependencies, files and sizes as tags, in stories and
 //! batches, and a master list that names them in order.
 //!
-//! Everything here is read from what people and models wrote. A line that looks like a task is one, or is told; what a
-//! list counts itself is counted again.
+//! Everything here is read from what people and models wrote. A line that looks like a task is one, or is reported.
+//! Numbers that a list counts itself are counted again.
 
 pub mod batches;
 pub mod boxes;
@@ -56,7 +56,7 @@ pub fn is_master(path: &str) -> bool {
     path.rsplit(['/', '\\']).next() == Some(MASTER)
 }
 
-/// Where the plan stands that a list was made from: beside it.
+/// The path of the plan that a list was made from: next to the list.
 pub fn plan_path(list: &str) -> Option<String> {
     let end = ENDS.iter().find(|end| list.ends_with(**end))?;
     Some(format!("{}-plan.md", &list[..list.len() - end.len()]))

@@ -28,14 +28,14 @@ pub use crate::system::Given;
 
 /// The first try and three more, each by another agent, before a task is blocked.
 const ATTEMPTS: u32 = 4;
-/// Who is called after the first failure, the second, and the third.
+/// The agents that take over after the first failure, the second, and the third.
 const LADDER: [&str; 3] = ["debugger", "specialist", prompts::WIDER];
-/// What is important and not critical, where nothing is said.
+/// The priority of a task that names none: important, not critical.
 const PRIORITY: u32 = 2;
 /// A task with more files than this is too large for one agent.
 const MOST_FILES: usize = 5;
-/// What tasks are told of their stories, over a whole list: more says nothing new, and a hostile one could make it the
-/// square of its size.
+/// How many bytes of stories the prompts of a whole list repeat. More says nothing new, and in a hostile list it would
+/// grow with the square of its size.
 const RETOLD: usize = 4 << 20;
 
 /// A list as far as it was understood.
@@ -153,12 +153,13 @@ fn gates_among(about: &About, tasks: &[TaskSpec]) -> usize {
     tasks.iter().filter(|task| !about.tasks.contains_key(&task.id)).count()
 }
 
-/// Where the list and its plan do not name the same stories, tasks and files. A run does not ask.
+/// Where the list and its plan do not name the same stories, tasks and files. A run does not use this.
 pub fn lint(read: &RwkitReading) -> Vec<Problem> {
     differ::differ(read)
 }
 
-/// What a run goes by: batch after batch, each with all its agents at once, and on past what cannot be done.
+/// The settings of a run: batch after batch, each with all its agents at once. The run continues past tasks that cannot
+/// be done.
 fn settings(config: &Config, about: &About) -> Settings {
     let ladder = || LADDER.map(str::to_owned).to_vec();
     let largest = u32::try_from(batches::LARGEST).unwrap_or(1);
@@ -182,7 +183,7 @@ struct LineTasks<'a, 'f> {
     siblings: &'a [Sibling],
     source: Source<'a>,
     found: &'f mut Problems,
-    /// Agents without a profile that have been told.
+    /// Agents without a profile that have been reported.
     strange: HashSet<String>,
 }
 
@@ -355,7 +356,7 @@ impl LineTasks<'_, '_> {
         }
     }
 
-    /// Stories that only tasks name, where others have a heading; and tasks that are for none.
+    /// Stories that only tasks name, while others have a heading; and tasks without a story.
     fn stories(&mut self) {
         let list = self.source.list;
         let is_real = |story: &Story| super::line::story_id(&story.id).is_some();

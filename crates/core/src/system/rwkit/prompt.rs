@@ -3,7 +3,7 @@
 use super::todolist::{ListedStory, Task, Todolist};
 use crate::system::kit::checklist::{Checklist, Kind};
 
-/// Of what a story says, so much is repeated for each of its tasks.
+/// How many bytes of a story are repeated for each of its tasks.
 const REPEATED: usize = 2000;
 
 /// A list that tasks are made of.
@@ -11,7 +11,7 @@ pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     pub(super) lines: &'a Checklist,
     pub(super) list: &'a Todolist,
-    /// What is said of each story.
+    /// The text about each story.
     stories: Vec<String>,
 }
 
@@ -26,8 +26,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What the agent is asked to do. The caller adds files and checks. `retold` is how much may still be
-/// said more than once, over the whole list.
+/// What the agent is asked to do. The caller adds files and checks. `retold` is how many bytes may still be repeated,
+/// over the whole list.
 pub(super) fn prompt(source: &Source<'_>, task: &Task, retold: &mut usize) -> String {
     let Source { list, stories, .. } = source;
     let title = if list.title.is_empty() { "a list of tasks" } else { &list.title };

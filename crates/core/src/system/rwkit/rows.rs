@@ -1,4 +1,4 @@
-//! Tasks that only a table has: one to a row, with a column for each thing that a line says in tags.
+//! Tasks that only a table has: one to a row, with columns for what a line has as tags.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub(super) struct TaskRow<'a> {
     text: &'a str,
     columns: &'a Columns,
     cells: Vec<Range<usize>>,
-    /// What stands beside the id in its cell.
+    /// What stands next to the id in its cell.
     rest: &'a str,
     indent: usize,
 }
@@ -49,7 +49,7 @@ impl<'a> TaskRow<'a> {
         Some(Spanned { value: story_id(first).unwrap_or(said.value), at: said.at })
     }
 
-    /// The task, but for its story. `heading` stands above the table.
+    /// The task without its story. `heading` stands above the table.
     pub(super) fn task(&self, line: usize, heading: &str, found: &mut Problems) -> Task {
         let text = self.text;
         let status = self.cell(&STATUS);

@@ -3,7 +3,8 @@
 use crate::plan::RepoPath;
 use crate::run::Report;
 
-/// The last such word of an agent, if it said one. Lines inside fences are examples, and `not DONE: …` is no such line.
+/// The last such word of an agent, if it said one. Lines inside fences are examples, and `not DONE: …` is not such a
+/// line.
 pub fn said(output: &str) -> Option<Report> {
     let lines: Vec<&str> = unfenced(output).collect();
     let last = lines.iter().rposition(|line| bare(line).starts_with("DONE:"))?;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::line::{bare, plain, story_id};
 use crate::system::kit::text::key;
 
-/// Where we are. Each part ends with a heading that is no deeper than its own.
+/// The current place. Each part ends with a heading that is not deeper than its own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Section {
     pub(super) heading: Range<usize>,

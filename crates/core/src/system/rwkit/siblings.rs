@@ -16,7 +16,7 @@ use crate::system::kit::problems::Problems;
 use crate::system::kit::text;
 use crate::system::{Disk, file_of};
 
-/// The other lists of the master list that names this one, by their real paths. If none does, those that lie beside it.
+/// The other lists of the master list that names this one, by their real paths. If none does, those next to it.
 pub(super) fn beside(list: &str, root: &str, disk: &dyn Disk) -> Vec<String> {
     let parent = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     let Some(folder) = parent(list) else { return Vec::new() };
@@ -61,7 +61,7 @@ pub struct SiblingTask {
 }
 
 impl Sibling {
-    /// Read a list; what is wrong with it is said to those who read it for itself.
+    /// Read a list. What is wrong with it is not reported here, but where it is read as a plan.
     pub fn read(list: &str, bytes: &[u8]) -> Sibling {
         let text = text::decode(bytes).text;
         let todolist = Todolist::read(&checklist::scan(&text), &text, &mut Problems::default());
@@ -140,7 +140,7 @@ fn story(siblings: &[Sibling], id: &str) -> Referent {
     }
 }
 
-/// The tasks of other lists that a series from one number to another takes in, but for those that the list itself has.
+/// The tasks of other lists in a series from one number to another, without those that the list itself has.
 fn range(
     siblings: &[Sibling],
     stem: &str,

@@ -16,7 +16,7 @@ impl Columns {
         Columns(header.iter().map(|at| plain(name(at))).collect())
     }
 
-    /// The position of the column that is called so, or whose name has one of these words in it.
+    /// The position of the column with one of these names, or with one of these words in its name.
     pub(super) fn find(&self, names: &[&str]) -> Option<usize> {
         let is = |name: &&str| self.0.iter().position(|own| own == name);
         let has = |name: &&str| self.0.iter().position(|own| own.split(' ').any(|word| word == *name));

@@ -15,7 +15,7 @@ use crate::system::kit::checklist::{Checklist, Item, Kind, Line, Mark, number};
 use crate::system::kit::files::files;
 use crate::system::kit::problems::{Problems, Spanned, cut};
 
-/// So many lines below a task may go on with its tags.
+/// How many lines below a task may continue its tags.
 const LONGEST_WRAP: usize = 8;
 
 /// A list as far as it was understood.
@@ -34,14 +34,14 @@ pub struct Todolist {
     pub(super) totals: Vec<Total>,
 }
 
-/// A story, and where it is told.
+/// A story, and where it stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedStory {
     pub story: Story,
     /// Its heading, or where a task names it first.
     pub(super) at: Range<usize>,
     pub(super) has_heading: bool,
-    /// The user's wish, as quoted below the heading.
+    /// The user story, as quoted below the heading.
     pub(super) quote: Vec<Range<usize>>,
     /// When it is accepted: boxes that are not tasks.
     pub(super) criteria: Vec<Range<usize>>,
@@ -53,13 +53,13 @@ pub struct Task {
     pub id: TaskId,
     pub title: String,
     pub mark: Mark,
-    /// What stands in its box. A task that only a table has may have none.
+    /// What stands in its box. A task that only a table has may have no box.
     pub place: Option<Range<usize>>,
     /// From 1.
     pub line: usize,
     /// It is a row, and has no line with a box.
     pub(super) in_table: bool,
-    /// The list says that it cannot go on.
+    /// The list says that it cannot continue.
     pub blocked: bool,
     pub(super) at: Range<usize>,
     pub(super) note: String,
@@ -71,7 +71,7 @@ pub struct Task {
     pub(super) agent: Option<Spanned<String>>,
     pub(super) size: Option<Spanned<String>>,
     pub(super) deps: Vec<Range<usize>>,
-    /// None: nothing is said about files. Empty: it says that there are none.
+    /// `None`: it says nothing about files. Empty: it says that it has no files.
     pub(super) files: Option<Vec<Spanned<RepoPath>>>,
     /// Tags of others, as they are written.
     pub(super) others: Vec<Range<usize>>,
@@ -149,7 +149,7 @@ struct Builder<'l, 'f> {
     section: Section,
     /// By id.
     stories: HashMap<String, usize>,
-    /// The task whose details go on.
+    /// The task whose details continue.
     last: Option<usize>,
     /// Those of the table we are in.
     columns: Option<Columns>,
@@ -288,7 +288,7 @@ impl Builder<'_, '_> {
         next
     }
 
-    /// The line with those below it that go on with its tags, and the position behind them.
+    /// The line with those below it that continue its tags, and the position behind them.
     fn extent(&self, nth: usize, line: &Line) -> (Range<usize>, usize) {
         let depth = |text: &str| {
             text.bytes().fold(0_i64, |depth, byte| depth + i64::from(byte == b'[') - i64::from(byte == b']'))
@@ -445,7 +445,7 @@ impl Builder<'_, '_> {
             let message =
                 format!("the id `{}` is used twice, in line {first} and line {}", task.id, task.line);
             self.out.ambiguous.insert(task.id.folded());
-            // An id as long as ids may be has no room for its line.
+            // An id of the largest length has no room for its line.
             task.id = TaskId::new(&second).unwrap_or_else(|_| {
                 TaskId::new(&format!("L{}", task.line)).expect("a letter and a number are an id")
             });
@@ -471,7 +471,7 @@ impl Builder<'_, '_> {
     }
 }
 
-/// An id that cannot be one is told, and the line takes its place.
+/// An invalid id is reported, and the number of the line is used instead.
 pub(super) fn task_id(said: &Spanned<String>, line: usize, found: &mut Problems) -> TaskId {
     TaskId::new(&said.value).unwrap_or_else(|reason| {
         let message = format!("`{}` cannot be an id: {reason}", cut(&said.value));

@@ -44,7 +44,7 @@ pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String
         }
         let agent = said.and_then(|said| said.agent.as_deref()).unwrap_or(&task.agent);
         let mark = if done(&task.id) { 'x' } else { ' ' };
-        // That it makes none would say that it need not change anything.
+        // An empty list would say that the task need not change anything.
         let files = listed(task.files.iter().map(RepoPath::as_str), "-");
         let says = !task.files.is_empty() || task.may_change_nothing;
         let _ = writeln!(

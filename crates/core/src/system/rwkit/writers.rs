@@ -1,14 +1,15 @@
-//! Who writes where. Paths that name one place in different words meet, and so do a folder and what is in it; a pattern
-//! stands for the folder that it looks into.
+//! Which tasks write to the same place. Different spellings of one path meet, and so do a folder and what is in it. A
+//! pattern stands for the folder that it looks into.
 
 use std::collections::HashMap;
 
 use crate::plan::RepoPath;
 
-/// Folders further down are not told apart: nobody's tree is so deep, and each costs a look.
+/// Folders further down are not told apart: no project is so deep, and each level costs a lookup.
 const DEEPEST: usize = 32;
 
-/// A place in the project as its parts, each with what is above it: `a`, `a/b`, `a/b/c`. The project itself has none.
+/// A place in the project as its parts, each with what is above it: `a`, `a/b`, `a/b/c`. The project itself has no
+/// parts.
 pub(super) struct Place(String);
 
 impl Place {
@@ -27,9 +28,9 @@ impl Place {
 
 /// What is known of places that are written.
 pub(super) struct Writers<T> {
-    /// Of what is written itself.
+    /// By the place that is written itself.
     whole: HashMap<String, T>,
-    /// Of folders in which something is.
+    /// By folders that contain a written place.
     inside: HashMap<String, T>,
 }
 
@@ -38,13 +39,13 @@ impl<T: Clone> Writers<T> {
         Writers { whole: HashMap::new(), inside: HashMap::new() }
     }
 
-    /// What was said of places that this one meets.
+    /// The values of places that this one meets.
     pub(super) fn met<'w>(&'w self, place: &'w Place) -> impl Iterator<Item = &'w T> {
         let above = place.above().filter_map(|folder| self.whole.get(folder));
         self.whole.get(&place.0).into_iter().chain(above).chain(self.inside.get(&place.0))
     }
 
-    /// Say something of a place. `keep` chooses between what was said and this.
+    /// Set the value of a place. `keep` chooses between an earlier value and this one.
     pub(super) fn enter(&mut self, place: &Place, said: &T, keep: impl Fn(&T, &T) -> T) {
         let put = |known: &mut HashMap<String, T>, at: &str| match known.get_mut(at) {
             Some(before) => *before = keep(before, said),

@@ -1,5 +1,5 @@
-//! The files that a system keeps beside its plan: what they show of a run, and what a change of them means. What several
-//! systems have in common is here; which files there are, and their words, are in each system's room.
+//! The files that a system keeps next to its plan: what they show of a run, and what a change of them means. What
+//! several systems have in common is here. Which files there are, and their words, is in each system's module.
 
 mod ticks;
 
@@ -38,7 +38,7 @@ pub struct Workplace {
 /// A state file as it should be.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// What the journal says: edits are told from this.
+    /// What the journal says. An edit is what differs from this.
     pub value: Value,
     /// The file, which also shows the claims that are still being checked.
     pub text: String,
@@ -69,7 +69,7 @@ pub fn is_cut_short(bytes: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(text).is_err_and(|error| error.is_eof())
 }
 
-/// A file beside the state file that others write, too.
+/// A file besides the state file that other programs write, too.
 pub trait Companion: Sync {
     /// What it is called in the plan's folder; `None` if it is the plan itself.
     fn name(&self) -> Option<&'static str>;
@@ -79,8 +79,8 @@ pub trait Companion: Sync {
         false
     }
 
-    /// Compare the file with the run. What is claimed is being checked: it is left as it is, and told again. `shown` are the
-    /// [`ticks`](Reconciled::ticks) of the last time: a box of these that is open now was unticked.
+    /// Compare the file with the run. A claim whose checks still run is left as it is, and reported again. `shown` are
+    /// the [`ticks`](Reconciled::ticks) of the last time: a box of these that is open now was unticked.
     fn reconcile(
         &self,
         found: Option<&[u8]>,
@@ -93,14 +93,14 @@ pub trait Companion: Sync {
     /// Whether a text could be a version of this file.
     fn is_like(&self, bytes: &[u8]) -> bool;
 
-    /// Whether everything of one version is in the other, ticks and words for a status aside.
+    /// Whether one version contains everything of the other, except for ticks and status words.
     fn holds(&self, now: &[u8], left: &[u8]) -> bool;
 }
 
 /// What is to be done about such a file.
 #[derive(Clone, Debug, Default)]
 pub struct Reconciled {
-    /// What is in it that nobody has heard of: entries, and claims that a task is done.
+    /// What is in it and not yet in the journal: entries, and claims that a task is done.
     pub notes: Vec<Note>,
     pub edits: Vec<Edit>,
     pub put: Put,
@@ -118,7 +118,7 @@ pub enum Put {
 }
 
 impl Reconciled {
-    /// Of a file that only grows: what is new in it, and what it lacks.
+    /// For a file that only grows: what is new in it, and what it lacks.
     pub(super) fn grown(
         found: Option<&[u8]>,
         notes: Vec<Note>,
@@ -152,7 +152,7 @@ pub struct AgentReport {
     pub report: Report,
     /// Entries for the journal, as they were written.
     pub entries: Vec<String>,
-    /// Lessons for everybody, as they were written.
+    /// Lessons for all agents, as they were written.
     pub guardrails: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ use crate::system::kit::outline::Word;
 
 /// Why a ticked box does not claim a task whose work was on the branch before.
 const LOST: &str = "its work is no longer on the branch; `piton report ID done` claims it again";
-/// So many boxes are named one by one: an older version of a list that `git` puts back unticks them all.
+/// How many boxes are named one by one: if `git` restores an older version of a list, all of them are unticked.
 const NAMED: usize = 3;
 
 /// A list in which boxes are ticked, and how its system reads and writes it.
@@ -20,7 +20,7 @@ const NAMED: usize = 3;
 pub struct TickedList {
     /// What it is called in the plan's folder; `None` if it is the plan itself.
     pub name: Option<&'static str>,
-    /// Tasks whose boxes are ticked, with what speaks against it.
+    /// Tasks whose boxes are ticked, with the reason why that does not count, if any.
     pub ticked: fn(&[u8]) -> BTreeMap<TaskId, Option<&'static str>>,
     /// The list with its boxes as these tasks stand.
     pub tick: fn(&[u8], &BTreeMap<TaskId, Word>) -> Option<Ticked>,
@@ -123,7 +123,7 @@ impl TickedList {
             Put::Whole(new) => without_doubt((self.ticked)(new)),
             Put::Nothing | Put::Append(_) => before.clone(),
         };
-        // A line that is gone is a change of the plan.
+        // A removed line is a change of the plan.
         let unticked: Vec<&TaskId> = shown.intersection(&ticks).filter(|id| !before.contains(*id)).collect();
         edits.extend(rejected(&unticked));
         Reconciled { notes: Vec::new(), edits, put, ticks }

@@ -58,7 +58,7 @@ fn list(as_json: bool) -> Outcome<Exit> {
     let tries = Tries::new(agents.len())?;
     for ((name, agent), folder) in agents.into_iter().zip(&tries.folders) {
         let (adapter, program) = (agent.adapter, agent.program());
-        // Any program may be a `command`; what it makes of `--version` nobody knows.
+        // Any program may be a `command`: it is unknown what `--version` does there.
         let version = if adapter.is_command() {
             Err("a command of your own".to_owned())
         } else {

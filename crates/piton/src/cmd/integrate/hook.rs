@@ -1,8 +1,9 @@
-//! `piton hook stop`: asked by a client that is about to stop. It may, unless it has taken a task and not reported on it;
-//! with `--attempt`, an agent that Piton started may, unless it has not said what came of its task.
+//! `piton hook stop`: a client calls it when it is about to stop. The client may stop unless it has taken a task and
+//! not reported on it. With `--attempt`, an agent that Piton started may stop once it has reported the result of its
+//! task.
 //!
-//! Exit code 2 sends the client on, with what is said. Whatever goes wrong here lets it stop: a hook must not hold
-//! anybody for a reason that they cannot fix.
+//! Exit code 2 makes the client continue, with the printed message. Any error here lets it stop: a hook must not hold a
+//! client for a reason that it cannot fix.
 
 use std::io::Read;
 
@@ -69,7 +70,7 @@ pub(crate) fn hook(args: &HookArgs) -> Exit {
     }
 }
 
-/// Whether an agent that ends with these words has said what came of its task, there or by a report.
+/// Whether an agent that ends with these words has reported the result of its task, in them or by a command.
 fn of_attempt(last: &str) -> Exit {
     let Ok(Some(attempt)) = Attempt::around_us() else { return FINE };
     let output = Output { text: last, ..Output::default() };
@@ -83,8 +84,8 @@ fn of_attempt(last: &str) -> Exit {
     USAGE
 }
 
-/// What they work on, in the run that commands are about. Several of a client's sessions have one name: where a hold is
-/// bound to a process, that tells whose it is.
+/// What this holder works on, in the run that commands are about. Several sessions of a client share one name. If a
+/// hold is bound to a process, the process tells whose it is.
 fn held(args: &HookArgs) -> Outcome<Vec<String>> {
     let FoundRun { journal, run, .. } = find::run(&args.which)?;
     let theirs = |holder: &Holder| matches!(holder, Holder::Ledger(name) if *name == args.by.by);

@@ -1,4 +1,4 @@
-//! `piton import`: take over what another system left half-done.
+//! `piton import`: import the unfinished work of another system.
 
 use camino::Utf8PathBuf;
 use clap::Args;
@@ -80,7 +80,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
     }
     let aside = if args.dry_run { Aside::Leave } else { Aside::Put };
     let left = takeover::left(&found, &project, None, &journal, aside)?;
-    // Without a state file git alone is asked.
+    // Without a state file, only git counts.
     let state = if left.state == StateText::Missing { StateText::Broken } else { left.state };
     let left = LeftFiles { state, ..left };
     let Some(taken) = TakeOver::new(&flags, &mut found, &project, &journal, (left, aside))? else {

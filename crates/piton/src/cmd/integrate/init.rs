@@ -92,7 +92,7 @@ fn agreed() -> Outcome<bool> {
     Ok(matches!(said.trim(), "y" | "Y" | "yes"))
 }
 
-/// One file, before and after; `None` where there is none.
+/// One file, before and after; `None` if it does not exist.
 struct Change {
     file: &'static str,
     path: Utf8PathBuf,

@@ -1,4 +1,4 @@
-//! `piton prompt`: what an agent would be told, and the templates that say it.
+//! `piton prompt`: the prompt that an agent would get, and the templates that it is made of.
 
 use clap::Args;
 use piton_core::plan::TaskId;

@@ -76,7 +76,7 @@ pub(crate) enum GuardrailCommand {
     },
 }
 
-/// Nobody reads more than this in one piece.
+/// A longer text belongs into a file of its own.
 const LONGEST: usize = 16 * 1024;
 
 pub(crate) fn journal(command: &JournalCommand) -> Outcome<Exit> {

@@ -120,7 +120,7 @@ pub(crate) fn next(args: &NextArgs) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-/// Who holds a task, and what frees it.
+/// The holder of a task, and the command that frees it.
 fn held(task: &Task, holder: &Holder) -> String {
     match &task.progress.uncommitted[..] {
         [] => format!("  held by {holder}; `piton reset {}` frees it", task.id),
@@ -169,13 +169,13 @@ fn bind(found: &mut FoundRun, task: &TaskId, process: Option<HolderProcess>) -> 
     };
     let command = Command::Bind { task: task.clone(), fence: known.fence, process };
     match found.journal.command(&found.run, &command, clock::now()) {
-        // It was taken by another holder meanwhile.
+        // Another holder has taken it meanwhile.
         Ok(_) | Err(CommandError::Refused(_)) => Ok(()),
         Err(CommandError::Journal(error)) => Err(error.into()),
     }
 }
 
-/// Where things stand as a task is begun: what a claim about it is compared with.
+/// The state of the project when a task is started. A later claim about it is compared with this.
 fn mark(found: &FoundRun, events: &[Recorded]) -> Outcome<Option<Command>> {
     let Some(Event::AttemptStarted { task, fence, .. }) = events.first().map(|recorded| &recorded.event)
     else {
@@ -188,7 +188,7 @@ fn mark(found: &FoundRun, events: &[Recorded]) -> Outcome<Option<Command>> {
     Ok(Some(Command::Mark { task: task.clone(), fence: *fence, mark }))
 }
 
-/// Another person or agent has looked at work that was called done, and found nothing left to do.
+/// Another person or agent has looked at work that was reported done, and found nothing left to do.
 pub(crate) fn confirm(args: &ConfirmArgs) -> Outcome<Exit> {
     let found = find::run_of(&args.task, &args.which)?;
     let task = found.journal.task(&found.run, &args.task)?;

@@ -53,7 +53,7 @@ fn fix_file(path: &Utf8Path) -> Outcome<bool> {
     Ok(true)
 }
 
-/// A copy beside the file. None that is there is written over.
+/// A copy next to the file. No existing file is overwritten.
 fn keep(path: &Utf8Path, bytes: &[u8]) -> Outcome<Utf8PathBuf> {
     let mut nth = 1;
     loop {

@@ -93,7 +93,7 @@ fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Out
     let is_busy = |plan: &Utf8Path| runs.iter().any(|run| run.plan == plan && project.engine_lives(&run.id));
     for run in &runs {
         let plan = Utf8Path::new(&run.plan);
-        // Of several runs of a plan the newest comes first, and it alone says how far the plan is.
+        // Of several runs of a plan the newest comes first, and only that one says how far the plan is.
         if !seen.insert(plan.to_owned()) {
             continue;
         }

@@ -138,7 +138,7 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &mut Journal) ->
         if project.engine_lives(run) {
             continue;
         }
-        // What nobody wants any more goes as a whole.
+        // A closed run is removed as a whole.
         let unfinished = args.unfinished || summary.closed.is_some();
         let finished = summary.is_over();
         let state = journal.load(run)?;
@@ -150,7 +150,8 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &mut Journal) ->
                 let goes = task.progress.worktree && (unfinished || task.decided == Status::Completed);
                 let own = facts.settings.worktree.shared.is_none() && goes;
                 let path = own.then(|| project.worktree_path_if_owned(run, dir, task.id.as_str())).flatten();
-                // Also one whose folder is gone: a process may have been killed before that was written down.
+                // Also one whose folder does not exist any more: a process may have been killed before it recorded
+                // that.
                 if let Some(path) = path {
                     let bytes = paths::bytes_in(&path);
                     add(What::Worktree { task: task.id.clone(), fence: task.fence, path }, bytes);
@@ -194,8 +195,9 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &mut Journal) ->
     Ok(found)
 }
 
-/// Remove what one run left, as its engine would: nobody else works on it meanwhile, and its git processes hold the lock of
-/// the run too. So the next one to come knows that what they left when they were killed is nobody's.
+/// Remove what one run left, as its engine would. The lock of the run keeps engines out meanwhile, and the git
+/// processes hold it too. So the next holder of the lock knows that files which killed git processes left belong to no
+/// running process.
 fn remove_all(project: &Project, journal: &mut Journal, leftovers: &[Leftover]) -> Outcome {
     let Some(Leftover { run, .. }) = leftovers.first() else { return Ok(()) };
     let Some(lock) = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {run}")))? else {
@@ -248,7 +250,7 @@ fn remove(project: &Project, repo: Option<&Repo>, journal: &mut Journal, left: &
                 pool.discard(path).map_err(|no| Failure::new(no.to_string()))?;
             } else {
                 let rescue = Rescue::at(&format!("{}/checks", left.run), &format!("Left in {of}"));
-                // Where only Piton checks things out, what was checked out is somewhere else too.
+                // If only Piton checks out commits there, they are kept elsewhere too.
                 let rescue = if *of == SHARED { rescue } else { rescue.without_reflogs() };
                 Worktree::remove(repo()?, path, &rescue)?;
             }

@@ -34,7 +34,7 @@ pub(crate) struct DoctorArgs {
     pub json: bool,
 }
 
-/// One thing that was looked at.
+/// The result of one examination.
 struct Finding {
     state: State,
     what: String,
@@ -302,7 +302,7 @@ impl Visit<'_> {
         self.of_lost_runs(journal)
     }
 
-    /// Locks of git processes that were killed: git refuses to work until they are gone.
+    /// Locks of git processes that were killed: git refuses to work until they are removed.
     fn dead_locks(&mut self) -> Outcome {
         let Ok(Some(repo)) = self.project.repo_or_store() else { return Ok(()) };
         for lock in repo.unused_locks() {
@@ -411,7 +411,7 @@ impl Visit<'_> {
 
     fn against_git(&mut self, journal: &mut Journal, run: &RunId, alive: bool) -> Outcome {
         let state = journal.load(run)?;
-        // One that cannot be read was told of.
+        // A repository that cannot be read was reported before.
         let (Ok(Some(repo)), Some(facts)) =
             (self.project.repo_or_store().map(Option::<&Repo>::cloned), state.run().cloned())
         else {

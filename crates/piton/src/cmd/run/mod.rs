@@ -1,4 +1,4 @@
-//! `piton run`: start the run of a plan, or go on with it.
+//! `piton run`: start the run of a plan, or resume it.
 
 pub(crate) mod demo;
 
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     for task in &args.reset_task {
         journal.command(&run, &Command::Reset { task: task.clone(), by: "you".to_owned() }, clock::now())?;
     }
-    // In place or not is settled when a run begins; going on need not say it again.
+    // Whether a run works in place is decided when it begins. The command that resumes it need not repeat the flag.
     found.plan.settings.no_commits |= journal.facts(&run)?.is_some_and(|facts| facts.settings.no_commits);
     let loudness = args.loudness;
     let wanted = args.max_parallel.unwrap_or(found.plan.settings.max_parallel);
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     Ok(view::exit_code(&reason))
 }
 
-/// A deleted state file changes nothing. It may have been meant as a reset, so say which command resets.
+/// A deleted state file changes nothing. The person may have wanted a reset, so say which command resets.
 fn tell_deleted(found: &FoundPlan, project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
     let name = found.system().files().state;
     let (Some(name), false) = (name, state_files::has_state_file(found, project)) else { return Ok(()) };
@@ -293,7 +293,7 @@ fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Pr
     Ok(())
 }
 
-/// The end, told so that one knows what to do next.
+/// Report the end, with the commands to type next.
 pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loudness: Loudness) -> Outcome {
     if loudness.json {
         return Ok(());
@@ -338,7 +338,7 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
     Ok(())
 }
 
-/// The lists that a run waits for, and how to go on.
+/// The lists that a run waits for, and how to continue.
 fn siblings_hints(journal: &Journal, run: &RunId) -> Outcome<Vec<String>> {
     let waiting = journal.tasks_in(run, Status::Waiting, usize::MAX)?;
     let open = waiting.iter().flat_map(|task| &task.outside).filter(|need| !need.done);

@@ -1,4 +1,4 @@
-//! `piton close`: a run that nobody wants any more.
+//! `piton close`: close a run that is not wanted any more.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
@@ -32,7 +32,7 @@ pub(crate) struct CloseArgs {
     pub json: bool,
 }
 
-/// Nobody wants a run any more. Nothing of it is removed.
+/// Close a run. Nothing of it is removed.
 pub(crate) fn close(args: &CloseArgs) -> Outcome<Exit> {
     let Some(run) = &args.run else { return Err(say_which(args.project_path.as_deref())?) };
     let plan = Some(Utf8PathBuf::from(run)).filter(|plan| plan.exists());
@@ -86,7 +86,7 @@ fn say_which(project: Option<&Utf8Path>) -> Outcome<Failure> {
     }))
 }
 
-/// Whether the journal has tasks at work for an engine that did not come to say what became of them.
+/// Whether the journal has tasks in progress of an engine that died before it could record their end.
 fn left_at_work(journal: &Journal, run: &RunId) -> Outcome<bool> {
     let attached = standing::facts(journal, run)?.engine.is_some();
     let is_left = |task: &Task| {

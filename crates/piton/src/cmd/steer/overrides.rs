@@ -105,8 +105,8 @@ pub(crate) fn stop(args: &StopArgs) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-/// End what an engine left running that is gone. Nobody can wait for what runs there, so it is ended at once; the next
-/// engine takes it up again.
+/// End what a dead engine left running. No engine waits for those processes, so they are ended at once. The next engine
+/// resumes their tasks.
 fn wind_up(mut found: FoundRun, json: bool) -> Outcome<Exit> {
     let (project, run) = (found.project.clone(), found.run.clone());
     let left = drive::left_running(&project, &run);
@@ -122,7 +122,7 @@ fn wind_up(mut found: FoundRun, json: bool) -> Outcome<Exit> {
     command::go_on(&found, json)
 }
 
-/// End these jobs of an engine that is gone, and write down what became of them and of those that died with it.
+/// End these jobs of a dead engine, and record what became of them and of those that died with it.
 pub(crate) fn end_jobs(found: &mut FoundRun, left: &[LeftJob], json: bool) -> Outcome {
     let lock = lock::take_lock(&found.project, &found.run)?;
     let engine = engine::to_wind_up(&found.project, &found.run, lock)?;

@@ -1,4 +1,4 @@
-//! `piton checks`: how often each check has run, what came of it, and which of them flake.
+//! `piton checks`: how often each check has run, with which results, and which of them flake.
 
 use clap::Args;
 use piton_core::time::Span;
@@ -11,7 +11,7 @@ use crate::runs::find;
 use crate::runs::found::FoundRun;
 use crate::ui;
 
-/// So many are shown unless all are asked for.
+/// How many are shown without `--all`.
 const SHOWN: usize = 20;
 
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub(crate) struct ChecksArgs {
 pub(crate) fn checks(args: &ChecksArgs) -> Outcome<Exit> {
     let FoundRun { journal, run, .. } = find::run(&args.which)?;
     let most = if args.all { usize::MAX } else { SHOWN };
-    // One more tells that there are more.
+    // One more shows that there are more.
     let mut counts = journal.check_counts(&run, most.saturating_add(1))?;
     let has_more = counts.len() > most;
     counts.truncate(most);

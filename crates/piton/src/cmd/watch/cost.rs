@@ -46,14 +46,14 @@ impl CostBy {
     }
 }
 
-/// Events are read in pages of so many.
+/// How many events are read at once.
 const PAGE: usize = 1000;
 
 pub(crate) fn cost(args: &CostArgs) -> Outcome<Exit> {
     let FoundRun { journal, run, .. } = find::run(&args.which)?;
     let mut costs = Costs::default();
     let runs = match args.by {
-        // Of all runs here, unless one is named.
+        // The costs of all runs here, unless one is named.
         CostBy::Run | CostBy::Day if args.which.run.is_none() && args.which.plan.is_none() => {
             journal.runs()?.into_iter().map(|summary| summary.id).collect()
         }

@@ -40,7 +40,7 @@ const PAGE: usize = 500;
 /// How often a followed journal is looked at.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The number before the last so many events that are shown, by looking at more and more of them.
+/// The position before the last `wanted` events that are shown. It is found by reading more and more of the journal.
 fn before_last(
     wanted: usize,
     last: impl Fn(usize) -> Outcome<Vec<Recorded>>,
@@ -58,7 +58,7 @@ fn before_last(
     }
 }
 
-/// The last so many events, but for those of the plan up to `begun`: of these, the first one.
+/// The last events. Those that the plan added, up to `begun`, are left out, except the first.
 fn last_of(
     journal: &Journal,
     run: &RunId,
@@ -110,7 +110,7 @@ pub(crate) fn log(args: &LogArgs) -> Outcome<Exit> {
         if page.len() == PAGE {
             continue;
         }
-        // Nobody will add to a run that has no engine, except by hand: that is not a reason to wait.
+        // Only commands that people type add to a run without an engine. The log does not wait for those.
         if !args.follow || !project.engine_lives(&run) {
             return Ok(FINE);
         }

@@ -56,7 +56,7 @@ const CHUNK: usize = 64 * 1024;
 /// Events read at once.
 const PAGE: usize = 500;
 
-/// A job's folder, taken apart: `7.agent0`, `7.check.0123.4567`.
+/// The parts of a job's folder name: `7.agent0`, `7.check.0123.4567`.
 struct Listed {
     fence: u64,
     what: String,
@@ -99,7 +99,7 @@ pub(crate) fn output(args: &OutputArgs) -> Outcome<Exit> {
             ui::say(ui::styled(ui::BOLD, format!("── {} · {}", ui::plain(&listed.title()), ended(listed))));
         }
         let job = Job::at(&listed.path);
-        // Some clients tell the end of a limit by the clock: the one that went when they did.
+        // Some clients report the end of a limit as a time of day, so the time of their end is needed.
         let ended = job.outcome().ok().flatten().map(|outcome| Timestamp(outcome.ended_at_ms));
         let form = Form::new(args, adapter_of(&job, &settings), ended.unwrap_or_else(clock::now));
         if show(&job, args.follow, form)? == 0 && !args.checks {
@@ -112,7 +112,7 @@ pub(crate) fn output(args: &OutputArgs) -> Outcome<Exit> {
 /// What the journal says of a task's jobs.
 #[derive(Default)]
 struct JobRecord {
-    /// At which start each attempt began: it may be taken up again under a later number.
+    /// The first start of each attempt: it may be resumed under a later number.
     attempts: BTreeMap<u64, u32>,
     /// The checks that judged it, by the start: those that ran where it was to land lie in a folder of their own.
     logs: BTreeSet<(u64, String)>,
@@ -161,7 +161,7 @@ fn adapter_of(job: &Job, settings: &Settings) -> Adapter {
     let asked = job.dir().join("prompt.md").exists();
     let Some(program) = argv.first().filter(|_| asked) else { return Adapter::default() };
     let profile = settings.agents.values().find(|agent| agent.program() == program);
-    // A profile that is gone since may have been of a client with its usual name.
+    // A profile that was removed since may have been of a client with its usual name.
     let usual = || Adapter::named(Utf8Path::new(program).file_name()?);
     profile.map(|agent| agent.adapter).or_else(usual).unwrap_or_default()
 }
@@ -229,7 +229,7 @@ fn print_descriptions(lines: &[Description]) {
     lines.iter().for_each(|line| ui::answer_line(ui::styled(ui::tone(line.tone), &line.text)));
 }
 
-/// What a line says; one that is not the client's is a happening of its own.
+/// What a line says. A line that is not the client's becomes an event of its own.
 fn answer_happenings(adapter: Adapter, line: &str, at: Timestamp) {
     let said = match happenings(adapter, line, at) {
         Some(happened) => happened.iter().filter_map(|one| serde_json::to_string(one).ok()).collect(),
@@ -320,8 +320,8 @@ fn show(job: &Job, follow: bool, mut form: Form) -> Outcome<u64> {
     }
 }
 
-/// What a task has changed: what landed, what its commits did, or what is in its worktree so far. Where work is done in
-/// place, from how things were before its first attempt.
+/// What a task has changed: what landed, what its commits did, or what is in its worktree so far. For work in place:
+/// the difference to the state before its first attempt.
 pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
     let FoundRun { project, journal, run } = find::run_of(&args.task, &args.which)?;
     let task = journal.task(&run, &args.task)?;
@@ -369,7 +369,7 @@ pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
         };
         return Err(failure.hint(format!("piton why {}", task.id)));
     };
-    // What belongs to the plan is nobody's work.
+    // Files that belong to the plan are not the work of a task.
     let own = match facts.settings.no_commits {
         true => crate::runs::engine::owned(
             Utf8Path::new(&facts.plan),
@@ -398,7 +398,8 @@ pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-/// Between which states a task that landed nothing was done: as its worktree was made ready, and as its work was taken.
+/// The states before and after the work of a task that landed nothing: when its worktree was ready, and when its work
+/// was captured.
 fn captured(journal: &Journal, run: &RunId, task: &Task) -> Outcome<Option<(Oid, Oid)>> {
     let (mut base, mut tree) = (None, None);
     for recorded in journal.events(run, 0, Some(&task.id), usize::MAX)? {

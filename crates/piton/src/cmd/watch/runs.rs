@@ -61,7 +61,7 @@ pub(crate) fn runs(args: &RunsArgs) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-/// A run as it is listed.
+/// A run in the list.
 struct Row {
     run: RunSummary,
     status: RunStatus,

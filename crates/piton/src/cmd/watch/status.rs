@@ -100,7 +100,7 @@ fn task_document(task: &Task, title: Option<&str>) -> Value {
     })
 }
 
-/// By agent and model; one that nobody named is `null`.
+/// By agent and model. A model that was not reported is `null`.
 fn bills_document(bills: &Bills) -> Value {
     let mut rows = Vec::new();
     for (agent, models) in bills {
@@ -114,8 +114,8 @@ fn bills_document(bills: &Bills) -> Value {
     Value::Array(rows)
 }
 
-/// Providers that let no agent work, and until when; `null` where only a person can end that. One whose servers fail is
-/// asked at `asked_at`.
+/// Providers that are unavailable, and until when; `null` if only a person can end that. A provider whose servers fail
+/// is asked again at `asked_at`.
 fn outages_document(outages: &Outages, facts: &Run) -> Value {
     let row = |(provider, outage): (&String, &Outage)| {
         let until = outage.until.map(|until| until.to_string());

@@ -8,7 +8,7 @@ use crate::tags::{self, Kind, Tag, decode, tags};
 
 const NAME: &str = "project-context";
 
-/// Where an element's tags are; an empty one has no second.
+/// Where an element's tags are; an empty element has no second tag.
 type Element = (Range<usize>, Option<Range<usize>>);
 
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The one block of a file. It begins a line: prose may speak of it in the middle of one.
+    /// The only block of a file. It stands at the beginning of a line: prose may mention it in the middle of one.
     pub(super) fn find(text: &'a str) -> Result<Block<'a>, Skipped> {
         let mut starts = Vec::new();
         let mut at = 0;

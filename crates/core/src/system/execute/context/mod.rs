@@ -1,7 +1,7 @@
 //! `PROJECT.md`: what a run has made is entered in the project's own description.
 //!
-//! The file is prose with one `<project-context>` block in it. Text is put into that block; nothing else
-//! of the file changes by a byte, and what is not understood stays as it is.
+//! The file is prose with one `<project-context>` block in it. Text is put into that block. Nothing else of the file
+//! changes, not by a byte, and what is not understood stays.
 
 mod block;
 #[cfg(test)]
@@ -219,7 +219,7 @@ enum Registry {
 }
 
 impl Registry {
-    /// By any word of what the plan calls it. Functions, structs and the like are details of some feature.
+    /// Any word of the plan's name for it decides. Functions, structs and the like are details of some feature.
     fn parse(kind: &str) -> Option<Registry> {
         const MODELS: [&str; 4] = ["model", "table", "schema", "entity"];
         const FEATURES: [&str; 17] = [

@@ -141,7 +141,7 @@ fn in_layer_plan(edits: &mut Edits<'_>, top: &Node, entry: &Entry<'_>) {
     let tasks = layer.and_then(|layer| {
         if layer.items().is_some() { Some(layer) } else { layer.get("tasks").filter(|t| t.items().is_some()) }
     });
-    // What it waits for is said where the others say it.
+    // Its dependencies stand where those of other tasks stand.
     let objects = tasks
         .and_then(Node::items)
         .is_some_and(|items| items.last().is_none_or(|item| item.entries().is_some()));
@@ -162,7 +162,7 @@ fn in_layer_plan(edits: &mut Edits<'_>, top: &Node, entry: &Entry<'_>) {
     }
 }
 
-/// The layer it goes into: the one that is asked for, or the one whose number its id has.
+/// The layer it goes into: the one that was named, or the one with the number in its id.
 fn layer(plan: &Plan, task: &Addition) -> Result<GroupId, Refusal> {
     if let Some(layer) = &task.layer {
         return Ok(layer.clone());

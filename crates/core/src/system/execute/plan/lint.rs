@@ -1,5 +1,5 @@
-//! Whether tasks are written well: what a reviewer of a plan would say before anybody works on it. Errors are what an
-//! agent cannot make sense of, warnings what it may misunderstand. A run does not ask.
+//! Whether tasks are written well: what a reviewer of a plan would say before work on it begins. Errors are what an
+//! agent cannot make sense of, warnings what it may misunderstand. A run does not use this.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -44,7 +44,7 @@ pub fn lint(reading: &Reading) -> Vec<Problem> {
         let Some(layer) = file.split('/').next().filter(|layer| layer_number(layer).is_some()) else {
             continue;
         };
-        // What is wrong with the XML has been told by the reader.
+        // The reader has reported what is wrong with the XML.
         let Some(root) = xml::read(text, &mut Problems::default()) else { continue };
         let mut linter = Linter { text, found: Problems::default() };
         linter.task(&root, layer);
@@ -151,7 +151,7 @@ impl Linter<'_> {
         }
     }
 
-    /// Words that say nothing, and commands nobody should type.
+    /// Words that say nothing, and commands that no agent should type.
     fn words(&mut self, element: &Element) {
         let (start, prose) =
             (element.text_at.start, steps::without_code(&self.text[element.text_at.clone()]));

@@ -1,8 +1,8 @@
 //! Reading a folder of tasks: `manifest.json`, `layer_plan.json` and the XML of each task.
 //!
-//! The task files are what there is to do. The manifest and the layer plan say how they hang together; where they
-//! disagree with the files, the files win and a warning says so. A file that cannot be understood is an error that
-//! names it: no task is ever left out in silence.
+//! The task files say what to do. The manifest and the layer plan say how tasks depend on each other. If they disagree
+//! with the files, the files win and a warning says so. A file that cannot be understood is an error that names it: no
+//! task is ever left out in silence.
 
 mod add;
 mod insert;

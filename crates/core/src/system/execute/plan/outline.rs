@@ -33,7 +33,7 @@ pub(super) struct LayerPlan {
 pub(super) struct Layer {
     pub(super) id: Spanned<String>,
     pub(super) title: Option<String>,
-    /// It is meant to be empty here.
+    /// It is empty on purpose.
     pub(super) skipped: bool,
 }
 
@@ -78,7 +78,7 @@ impl Manifest {
     }
 }
 
-/// Where `manifest.json` says the project is, if it says so. Only this is looked at.
+/// The path of the project in `manifest.json`, if it has one. Nothing else is read.
 pub fn project_path(manifest: &[u8]) -> Option<String> {
     let decoded = text::decode(manifest);
     Manifest::read(&decoded.text, &mut Problems::default()).project_path
@@ -268,7 +268,8 @@ fn read_needs(node: &Node, found: &mut Problems) -> Vec<Spanned<String>> {
     needs
 }
 
-/// Both the graph and the task itself may say what it waits for. All of it holds, but who wrote it should know.
+/// Both the graph and the task itself may say what it waits for. All of it counts, but the author should know about the
+/// difference.
 fn report_difference(
     graph: &[(String, Vec<Spanned<String>>)],
     own: &[(String, Vec<Spanned<String>>)],

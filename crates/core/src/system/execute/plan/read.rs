@@ -17,7 +17,7 @@ use crate::system::kit::text;
 use crate::system::{Folder, Form, Problem, Reading, Strictness};
 use crate::time::Span;
 
-/// Comparing a name that is not there with every task is dear in a large plan: so many are compared, then no guess is
+/// To compare an unknown name with every task takes long in a large plan. After this many comparisons, no suggestion is
 /// made.
 const COMPARISONS: usize = 500_000;
 
@@ -337,7 +337,7 @@ impl Reader {
             layer_plan.tasks.iter().map(|planned| planned.id.value.to_lowercase()).collect();
         for Edge { task, need } in &layer_plan.edges {
             let Some(&position) = positions.get(&task.to_lowercase()) else {
-                // Once for each task, and not if that has been told where the plan lists it.
+                // Once for each task, and not if it was already reported where the plan lists it.
                 if unknown.insert(task.to_lowercase()) && !self.broken.contains(&task.to_lowercase()) {
                     let message = format!("`{task}`, which has no file, waits for `{}`", cut(&need.value));
                     self.forgive(LAYER_PLAN, Diagnostic::warning(need.at.clone(), message).label("ignored"));
@@ -405,7 +405,7 @@ impl Reader {
     }
 }
 
-/// What a run goes by: the project's own word, and else the habits of this system.
+/// The settings of a run: those of the project, or else the defaults of this system.
 fn settings(config: &Config) -> Settings {
     Settings {
         form: Form::Execute,

@@ -10,7 +10,7 @@ use crate::system::kit::commands::{PROGRAMS, looks_like_a_command, removes_git};
 use crate::system::kit::problems::{Problems, Spanned};
 use crate::system::kit::text;
 
-/// What one step comes to.
+/// What one step means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Run {
@@ -285,7 +285,7 @@ fn spans(text: &str) -> Vec<Span<'_>> {
         let start = at + found;
         let ticks = text[start..].len() - text[start..].trim_start_matches('`').len();
         let mut end = start + ticks;
-        // Nobody opens code with more than a few, and looking for the partners of all would take long.
+        // Code opens with a few backticks at most. To look for the partners of longer rows would take too long.
         let close = loop {
             if ticks > 16 {
                 break None;
@@ -362,7 +362,7 @@ fn word_at(text: &str, word: &str) -> Option<usize> {
 fn wanted(text: &str, declared: bool) -> Vec<String> {
     let mut quoted: Vec<String> = spans(text).iter().map(|span| span.inside.to_owned()).collect();
     if declared {
-        // "exports `Router` from `src/lib.rs`" names one thing.
+        // "exports `Router` from `src/lib.rs`" names one export.
         quoted.retain(|word| !word.contains('/'));
     }
     if quoted.is_empty() {

@@ -319,7 +319,7 @@ fn warn_of_typos(root: &Element, found: &mut Problems) {
     }
 }
 
-/// A name in braces that a template left behind is nobody's text. Braces in code are.
+/// A name in braces that a template left behind is an error. Braces in code are not.
 fn refuse_placeholders(root: &Element, text: &str, found: &mut Problems) {
     let mut open = vec![root];
     while let Some(element) = open.pop() {

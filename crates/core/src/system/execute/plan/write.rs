@@ -1,5 +1,5 @@
-//! A plan as files of this system: the manifest, the layer plan and the XML of each task. What they have no words for
-//! is left out; the export reads them back and compares.
+//! A plan as files of this system: the manifest, the layer plan and the XML of each task. What they cannot express is
+//! left out; the export reads them back and compares.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -223,7 +223,7 @@ fn step(check: &Check, cwd: Option<&RepoPath>) -> String {
             let holds = holds.iter().map(|text| format!("grep -qF -e {} {file}", shell_words::quote(text)));
             std::iter::once(format!("test -s {file}")).chain(holds).collect::<Vec<_>>().join(" && ")
         }
-        // Who reads it judges it there.
+        // The reader of the file has to judge it.
         Argv::Review { ask, .. } => return format!("Check: {}", ask.lines().next().unwrap_or_default()),
         Argv::Words(words) => shell_words::join(words),
         Argv::Shell(line) => line.trim().to_owned(),

@@ -1,9 +1,9 @@
-//! The XML of a task, as models write it: with code in its text that nobody escaped, in a fence, with prose around it.
+//! The XML of a task, as models write it: with unescaped code in its text, in a fence, with prose around it.
 //!
 //! A parser for XML proper gives up at the first bare `&`, and what it cannot read, it cannot repair. This one knows
-//! which elements hold elements and which hold text: inside text only the element's own end is markup, so that
-//! `Vec<T>` stays what it is. What has to be put right is told at its place; an element that is not closed is an
-//! error, for nobody can say what belongs to it.
+//! which elements hold elements and which hold text: inside text only the element's own end is markup, so that `Vec<T>`
+//! stays what it is. What has to be fixed is reported at its place. An element that is not closed is an error, since it
+//! is unknown what belongs to it.
 
 use std::ops::Range;
 
@@ -107,7 +107,7 @@ pub(super) fn known_in(container: &str) -> Option<&'static [&'static str]> {
     CONTAINERS.iter().find(|(name, _)| *name == container).map(|(_, known)| *known)
 }
 
-/// The one `<task>` of a file. Where there is none to go by, the problems say why.
+/// The `<task>` of a file. If there is none that can be used, the problems say why.
 pub(super) fn read(text: &str, found: &mut Problems) -> Option<Element> {
     let mut scan = Scan { text, at: 0, found };
     let root = scan.find_root()?;
@@ -152,7 +152,7 @@ pub(super) fn dedent(text: &str) -> String {
 const BARE: &str = "a bare `<` in the text";
 const BARE_LABEL: &str = "read as is; in XML write `&lt;`";
 
-/// Reading cannot go on; the problem has been told.
+/// Reading cannot continue; the problem has been reported.
 struct Lost;
 
 /// A tag as it was read.
@@ -453,7 +453,7 @@ impl<'t> Scan<'t, '_> {
         self.found.push(Diagnostic::error(element.at.clone(), message).label(label));
     }
 
-    /// The opening tag that stands here, or nothing if there is none.
+    /// The opening tag that stands here, or `None`.
     fn tag(&mut self) -> Option<Tag> {
         let start = self.at;
         let rest = self.rest();
@@ -597,7 +597,7 @@ fn entity(text: &str) -> Option<(usize, char, bool)> {
     proper.map(|c| (end + 1, c, true)).or(known.map(|c| (end + 1, c, false)))
 }
 
-/// The length of a well-formed tag inside text, or nothing if the `<` is not one's beginning.
+/// The length of a well-formed tag inside text, or `None` if the `<` does not begin a tag.
 fn inner_tag(text: &str) -> Option<usize> {
     let closing = text.starts_with("</");
     let name = text.get(if closing { 2 } else { 1 }..)?;

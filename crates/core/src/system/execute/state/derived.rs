@@ -1,12 +1,12 @@
-//! Fields that follow from others. An edit of one says something about the tasks: where the tasks in the same
-//! file say it too, it comes true by itself or is judged there. Where they do not, it would be undone without a word, so
-//! it is refused with the reason. Counters and times are nobody's claim, and are counted again.
+//! Fields that follow from others. An edit of one says something about the tasks. If the tasks in the same file say it
+//! too, it becomes true by itself or is judged there. If they do not, it would be undone silently, so it is refused
+//! with the reason. Counters and times claim nothing, and are counted again.
 
 use serde_json::{Map, Value};
 
 use super::words::{LayerStatus, QueueStatus, RunWord, TaskStatus};
 
-/// What was written, and why it is not taken.
+/// What was written, and why it is refused.
 pub(super) type Refused = (String, String);
 
 /// What a file says beyond its tasks and does not say with them.
@@ -40,7 +40,7 @@ impl File<'_> {
         File::word(&self.found["tasks"][id]).is_some_and(|word| words.contains(&word))
     }
 
-    /// Whether nothing is said about any task.
+    /// Whether the edit changes no task.
     fn is_silent(&self) -> bool {
         self.shown["tasks"] == self.found["tasks"]
     }
@@ -73,7 +73,7 @@ impl File<'_> {
         Some((format!("`status` is {said}"), format!("it follows from the tasks: {why}")))
     }
 
-    /// Where to go on from.
+    /// Where to resume.
     fn place(&self) -> Vec<Refused> {
         let mut all = Vec::new();
         if let Some(said) = self.changed("current_layer").filter(|said| !said.is_null()) {
@@ -125,7 +125,7 @@ impl File<'_> {
         all
     }
 
-    /// What speaks against a layer's standing so.
+    /// Why a layer cannot have this status.
     fn doubt(&self, layer: &str, word: Option<LayerStatus>) -> Option<String> {
         let mut members = self.members(layer).peekable();
         members.peek()?;

@@ -1,9 +1,9 @@
 //! What an edit of the file asks for, field by field.
 //!
-//! The file is compared with the projection that it was, at its own `piton_seq`: so a copy that is old holds no edits,
-//! and one that was edited holds only these. Counters and times are dropped in silence, since the recipes that people and
-//! agents follow count them up. What follows from the tasks and contradicts them is refused, see [`super::derived`].
-//! What nobody here understands is said to be so.
+//! The file is compared with what Piton wrote at the file's own `piton_seq`. So an old copy holds no edits, and an
+//! edited one holds only its edits. Counters and times are dropped silently, since the recipes that people and agents
+//! follow count them up. A derived field that contradicts the tasks is refused, see [`super::derived`]. Fields that
+//! Piton does not understand are reported.
 
 use serde_json::{Map, Value};
 
@@ -32,7 +32,7 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
     listener.finish()
 }
 
-/// Edits about a worktree that is Piton's own: the file goes on to say what it said before.
+/// Edits about a worktree that is Piton's own: the file keeps saying what it said before.
 pub fn overruled(fields: &Value, shown: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let names = |place: &str| match place {
@@ -56,7 +56,7 @@ pub fn overruled(fields: &Value, shown: &Value) -> Vec<(String, String)> {
     found.into_iter().map(|what| (what, why.to_owned())).collect()
 }
 
-/// The commands that an edit of this file comes to; see [`edit::commands`].
+/// The commands that follow from an edit of this file; see [`edit::commands`].
 pub fn commands(edit: &Edit, by: &str) -> Vec<Command> {
     edit::commands(edit, by, FILE)
 }
@@ -96,7 +96,7 @@ impl Listener {
             Some(RunWord::Stopped) if before != "stopped" => {
                 self.edits.push(Edit { task: None, what: What::Stop });
             }
-            // Derived: it says so by itself when it is so, and is refused if it cannot be.
+            // Derived: Piton writes it when it is true, and refuses it otherwise.
             Some(_) => {}
             None => self.reject(None, format!("`status` is {after}"), "this is not a status of a run"),
         }
@@ -215,7 +215,7 @@ impl Listener {
             self.kept(pair);
         }
         let commits = !report.commits.is_empty() || !report.feedback.is_empty();
-        // Who starts and tells at once tells after the start.
+        // If one edit both starts a task and reports on it, the report comes after the start.
         if let Some(wish) = wish {
             self.request(id, wish);
         }
@@ -258,7 +258,7 @@ impl Listener {
         Some((report, told.collect()))
     }
 
-    /// What is recorded is not taken away.
+    /// An edit cannot remove what is recorded.
     fn kept(&mut self, pair: &Pair) {
         let lists: [(&str, Same); 3] =
             [("commits", same_commit), ("errors", same_error), ("retry_feedback", same_feedback)];

@@ -1,8 +1,8 @@
 //! `execute-state.json`: written from the journal, read in every form, and compared for edits.
 //!
-//! `file` is its shape and `words` its statuses. `write` makes one from a run, `read` takes any, `edits` says what an
-//! edit of one of ours asks for, `derived` which fields cannot be edited. `known` says which fields have a meaning here;
-//! the others are carried along.
+//! `file` is its shape and `words` its statuses. `write` makes a file from a run, `read` reads any, `edits` says what
+//! an edit of one of ours asks for, `derived` which fields cannot be edited. `known` says which fields have a meaning
+//! here; the others are carried along.
 
 mod derived;
 mod edits;

@@ -1,5 +1,5 @@
-//! Anybody's `execute-state.json`: ours, one that a model kept by hand, one of a later version. What can be understood
-//! is taken, with a warning where it had to be guessed; what cannot is refused at its own bytes.
+//! Reads any `execute-state.json`: ours, one that a model kept by hand, one of a later version. Values that can be
+//! understood are taken, with a warning where Piton had to guess. Others are rejected at their own bytes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -86,7 +86,7 @@ pub struct ForeignTask {
 }
 
 impl ForeignTask {
-    /// One that no file tells of.
+    /// A task that no file mentions.
     pub fn unknown() -> ForeignTask {
         ForeignTask {
             status: TaskStatus::Pending,

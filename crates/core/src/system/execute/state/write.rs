@@ -20,7 +20,7 @@ use crate::system::state_files::{Place, Workplace};
 use crate::time::Timestamp;
 use crate::view::{GroupStatus, group_status};
 
-/// The type of an error that is an edit which was not taken.
+/// The type of an error entry for an edit that was refused.
 const NOT_TAKEN: &str = "not_taken";
 
 /// The file of a run, at the last event of both. `None` before the run was made.
@@ -125,7 +125,7 @@ impl Writer<'_> {
         match &self.run.stopped {
             _ if self.run.engine.is_some() => RunWord::InProgress,
             _ if !self.tasks.is_empty() && all(Status::is_finished) => RunWord::Completed,
-            // The ledger may have given up what was left, without any engine.
+            // A holder of the ledger may have abandoned what was left, without any engine.
             Some(StopReason::Ended) => RunWord::Abandoned,
             _ if begun && all(Status::is_settled) => RunWord::Abandoned,
             Some(_) => RunWord::Stopped,

@@ -1,5 +1,5 @@
-//! Taking over what a state file of this system says. Each task is judged on its own commits. A claim counts as far as git
-//! bears it out; what is in the history counts although nobody claims it.
+//! Taking over what a state file of this system says. Each task is judged on its own commits. A claim counts as far as
+//! git bears it out. What is in the history counts even if the state file does not claim it.
 
 use std::collections::BTreeMap;
 
@@ -84,7 +84,7 @@ fn is_verified(status: TaskStatus) -> bool {
     matches!(status, TaskStatus::Verified | TaskStatus::Merging)
 }
 
-/// What is judged of a task, before it is said of which.
+/// The judgement on a task, without its id.
 struct Judged {
     past: Option<ImportedTask>,
     why: String,
@@ -148,7 +148,7 @@ impl Judge<'_> {
         let task = told.unwrap_or(&none);
         let mut judged = self.judged(spec, task, told.is_some());
         if let Some(past) = judged.past.as_mut().filter(|past| past.status != Status::Pending) {
-            // It failed in a worktree where the next try goes on, or landed and left one that nobody needs.
+            // It failed in a worktree where the next try continues, or landed and left one that is not needed any more.
             if let Ok(Some(left)) = self.in_worktree(&spec.id) {
                 judged.worktree = left.path();
                 past.base = Some(left.base);
@@ -179,7 +179,7 @@ impl Judge<'_> {
         Judged::corrected(past(task, Status::Pending, spent_before(task)), doubt)
     }
 
-    /// The commit of the target that is a task's work, and why it is; or why there is none.
+    /// The commit of the target that is a task's work, and why; or why there is no such commit.
     fn in_target(
         &mut self,
         spec: &TaskSpec,
@@ -305,7 +305,8 @@ impl Judge<'_> {
         }
     }
 
-    /// What is left of a task that was under way, or what of it is gone. Verified work may be without its worktree.
+    /// What is left of a task that was in progress, or the reason why it cannot be resumed. Verified work may be
+    /// without its worktree.
     fn left(&self, id: &TaskId, task: &ForeignTask) -> Result<Remains, String> {
         let gone = match self.in_worktree(id) {
             Ok(Some(left)) => return Ok(left),
@@ -333,7 +334,8 @@ impl Judge<'_> {
         }
     }
 
-    /// What is in the worktree of a task: nothing to go on with, or no such worktree.
+    /// What is in the worktree of a task. `None`: there is nothing to resume. The error says why the worktree cannot be
+    /// used.
     fn in_worktree(&self, id: &TaskId) -> Result<Option<Remains>, String> {
         match self.worktrees.get(id).unwrap_or(&Worktree::Gone) {
             Worktree::Gone => Err("its worktree no longer exists".to_owned()),
@@ -347,7 +349,7 @@ impl Judge<'_> {
     }
 }
 
-/// Work goes on where it is found; what was done only needs its checks.
+/// Work continues where it is found. Finished work only needs its checks.
 fn goes_on(task: &ForeignTask, left: &Remains) -> Judged {
     let is_clean = left.worktree.as_ref().is_none_or(|(_, is_clean)| *is_clean);
     let recheck = is_done(task.status) && left.has_commits() && is_clean;

@@ -1,8 +1,8 @@
-//! `journal.md`: what those who worked on an issue tell each other. People and agents write it too, so nothing in it is
-//! ever changed: what is missing is put at its end, and what is new is heard.
+//! `journal.md`: notes that those who work on an issue leave for each other. People and agents write it too, so nothing
+//! in it is ever changed: Piton appends what is missing and reads what is new.
 //!
-//! `section` finds the entries of a text, `parse` reads what one tells, `write` makes those
-//! that nobody wrote, `settle` brings a file and a run together.
+//! `section` finds the entries of a text, `parse` reads one, `write` makes those that are missing, `reconcile` brings a
+//! file and a run together.
 
 mod parse;
 mod reconcile;

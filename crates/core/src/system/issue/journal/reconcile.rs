@@ -1,4 +1,4 @@
-//! A file and a run brought together: what is new in the one, and what is missing from it.
+//! Brings a file and a run together: what is new in the file, and what is missing from it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,8 +26,8 @@ pub struct Reconciled {
     pub problems: Vec<Diagnostic>,
 }
 
-/// Compare the text of the file, if there is one, with what the run knows. Whoever does what it asks for and asks again
-/// is asked for nothing more.
+/// Compare the text of the file, if there is one, with what the run knows. A caller that does what the result asks for
+/// and compares again gets an empty result.
 pub fn reconcile(found: Option<&str>, state: &State, chronicle: &Chronicle, issue: &Issue) -> Reconciled {
     let text = found.unwrap_or_default();
     let cut = section::cut(text);
@@ -107,13 +107,13 @@ impl Read {
     /// Piton wrote it, about this end of the task.
     fn is_made_for(&self, over: &Fallback) -> bool {
         let about = self.parsed.generated && self.task.as_ref() == Some(over.task());
-        // A retry may succeed in the very second in which the attempt before it was given up.
+        // A retry may succeed in the same second in which the attempt before it was abandoned.
         let outcome = if over.completed { Outcome::Completed } else { Outcome::Failed };
         about && self.parsed.status == Some(outcome) && self.parsed.time == time(&over.time())
     }
 
-    /// Nothing has to be written about this end of the task. An entry that says the contrary is about another, and one that
-    /// is in progress tells of no end.
+    /// Nothing has to be written about this end of the task. An entry that says the contrary is about another end, and
+    /// one that is in progress is about none.
     fn tells_of(&self, over: &Fallback) -> bool {
         if self.parsed.generated {
             return self.is_made_for(over);
@@ -130,7 +130,7 @@ impl Read {
 struct Written {
     /// As it is put into the file.
     text: String,
-    /// As it was told.
+    /// What the entry says.
     read: Read,
 }
 
@@ -140,8 +140,8 @@ impl Written {
     }
 }
 
-/// By what an entry is known again: its text, of which a run may have kept only the beginning; or its task and time, for
-/// it may have been edited.
+/// How an entry is recognised: by its text, of which a run may have kept only the beginning; or by its task and time,
+/// since it may have been edited.
 struct Name<'a> {
     texts: [&'a str; 2],
     time: Option<(&'a TaskId, &'a str)>,
@@ -154,7 +154,8 @@ impl<'a> Name<'a> {
     }
 }
 
-/// For each entry, whether it is among the others. By its time it is no more than one of them: several may have the same.
+/// For each entry, whether it is among the others. A time matches only one of the others: several entries may have the
+/// same time.
 fn among<'a>(names: &[Name<'a>], others: &[Name<'a>]) -> Vec<bool> {
     let own: HashSet<&str> = names.iter().flat_map(|name| name.texts).collect();
     let theirs: HashSet<&str> = others.iter().flat_map(|other| other.texts).collect();

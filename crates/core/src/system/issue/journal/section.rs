@@ -23,7 +23,7 @@ pub(super) fn task(title: &str) -> Option<TaskId> {
     let id = bare(said.split([':', '：']).next().unwrap_or_default());
     let plain = id.trim_end_matches(['.', ')']);
     let closed = plain.len() < id.len() || said.contains([':', '：']);
-    // `## Task 1 and 2` is about no single task, and `## Task list` about none.
+    // `## Task 1 and 2` is not about a single task, and `## Task list` not about any.
     let ends = closed || words.next().is_none_or(|next| !is_word(next));
     let numbered = plain.contains(|c: char| c.is_ascii_digit());
     TaskId::new(plain).ok().filter(|_| ends && numbered)

@@ -1,4 +1,4 @@
-//! One more box in a list, where its turn is; what stands there stays as it is.
+//! Adds a box to a list, at its place in the order. The existing text does not change.
 
 use super::{LISTS, Outline, Role};
 use crate::plan::{RepoPath, TaskId};
@@ -43,8 +43,8 @@ pub fn add(folder: &Folder, task: &Addition) -> Result<Option<(String, Vec<u8>)>
     }
 }
 
-/// The box beside which it goes, and where in the text: behind the last task that it waits for, else behind those of the
-/// parent in its number, else behind all.
+/// The box that it goes next to, and its place in the text: behind the last task that it depends on, else behind those
+/// of the parent in its number, else behind all.
 fn place(list: &Checklist, outline: &Outline, task: &Addition) -> Result<(usize, usize), Refusal> {
     let nodes = &outline.nodes;
     let of = |id: &str| nodes.iter().position(|node| node.role != Role::Step && node.id.as_str() == id);

@@ -11,7 +11,7 @@ use crate::system::kit::outline::{Node, Word, joined};
 use crate::system::kit::problems::{Problems, Spanned, cut};
 use crate::system::kit::text::key;
 
-/// The lines of one task, taken apart. Places are bytes of the list.
+/// The parsed lines of one task. Places are bytes of the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Details {
     /// What it asks for, as Markdown, without marks and fields that change while it is worked on.

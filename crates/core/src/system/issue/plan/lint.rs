@@ -1,4 +1,4 @@
-//! What a reviewer of a plan would say before anybody works on it. A run does not ask.
+//! What a reviewer of a plan would say before work on it begins. A run does not use this.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::TaskId;
 use crate::system::Problem;
 
-/// Requirements that no task is for, and tasks that are for none.
+/// Requirements without a task, and tasks without a requirement.
 pub fn lint(read: &IssueReading) -> Vec<Problem> {
     let rows = &read.coverage.rows;
     let mut problems = Vec::new();

@@ -34,6 +34,6 @@ pub use crate::system::{Before, Given};
 pub const LISTS: [&str; 2] = ["tasks.md", "plan.md"];
 /// A task that no list has: everything is checked once more at the end.
 pub const VALIDATION: &str = "final-validation";
-/// What they are meant to fulfil, and how.
+/// What the tasks have to fulfil, and how.
 pub const REQUIREMENTS: &str = "requirements.md";
 pub const DESIGN: &str = "design.md";

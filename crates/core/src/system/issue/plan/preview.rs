@@ -7,7 +7,7 @@ use crate::plan::{Check, Plan, TaskId};
 use crate::view::counted;
 use crate::view::preview::{Line, MOST, and_more};
 
-/// What `--json` tells beyond every plan.
+/// What `--json` has in addition to other plans.
 pub(super) fn describe(read: &IssueReading, document: &mut Value) {
     let done = read.outline.done();
     let node = |(nth, node): (usize, &Node)| {

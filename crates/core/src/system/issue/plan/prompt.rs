@@ -1,5 +1,5 @@
-//! A task as its agent reads it. It gets its bearings from what is there when it begins, so nothing is told here that
-//! changes while a plan is worked on.
+//! The prompt of a task. The agent looks at the project when it starts, so the prompt has nothing that changes during a
+//! run.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use super::Node;
 use super::name::Issue;
 use super::{DESIGN, REQUIREMENTS};
 
-/// Of a parent's text, so much is repeated for each of its tasks.
+/// How many characters of a parent's text are repeated for each of its tasks.
 const REPEATED: usize = 500;
 
 pub(super) struct About<'a> {
@@ -62,7 +62,7 @@ pub(super) fn bearings(place: &str, has_requirements: bool) -> String {
     text
 }
 
-/// So many characters of a text.
+/// At most `most` characters of a text.
 fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     // Few are longer, and no text has more characters than bytes.
     match text.char_indices().nth(most).filter(|_| text.len() > most) {

@@ -32,8 +32,8 @@ use crate::view::preview::Line;
 
 /// Failed attempts after which this system halts.
 const ATTEMPTS: u32 = 3;
-/// What tasks are told of others' texts, over a whole plan: more says nothing new, and a hostile one could make it
-/// the square of its size.
+/// How many bytes of other tasks the prompts of a whole plan repeat. More says nothing new, and in a hostile plan it
+/// would grow with the square of its size.
 const RETOLD: usize = 4 << 20;
 /// References to requirements, those of parents counted with each of their tasks.
 const LINKS: usize = 1_000_000;
@@ -128,7 +128,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
     IssueReading { reading, issue, list, outline, coverage: requirements.coverage, checks, detected }
 }
 
-/// What a run goes by: strictly one after the other, whatever the project says for other plans.
+/// The settings of a run: tasks strictly one after the other, whatever the project says for other plans.
 fn settings(config: &Config, issue: &Issue) -> Settings {
     Settings {
         form: Form::Issue(plan::Issue { number: issue.number.unwrap_or(0), title: issue.title.clone() }),
@@ -253,7 +253,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Work that nothing proves is refused, unless the project says that this is meant.
+    /// Work without any check is refused, unless the project allows it explicitly.
     fn no_checks(&self, list: &str, tasks: &[TaskSpec], found: &mut Problems) {
         let unchecked = tasks.iter().filter(|task| task.checks.is_empty()).count();
         if unchecked == 0 || self.given.config.defaults.checks.is_some() {
@@ -441,7 +441,7 @@ impl BoxTasks<'_, '_> {
         for at in references.iter().filter(|_| self.links > 0) {
             let (named, unknown) = self.requirements.resolve(&self.text[at.clone()]);
             rows.extend(named);
-            // Without requirements nothing can be found, which has been told.
+            // Without requirements nothing can be found. That has been reported.
             for part in unknown.into_iter().filter(|_| self.has_requirements) {
                 let message = format!("no requirement contains `{}`", cut(part));
                 let told = Diagnostic::warning(at.clone(), message);

@@ -57,7 +57,7 @@ impl Requirements {
         let mut requirements = Requirements::default();
         let list = checklist::scan(text);
         let mut current: Option<Open> = None;
-        // The last criterion, which may go on, and its indentation.
+        // The last criterion, which may continue, and its indentation.
         let mut last: Option<(usize, usize)> = None;
         for line in &list.lines {
             let said = text[line.text.clone()].trim();

@@ -39,7 +39,7 @@ impl Progress {
         self.completed + self.in_progress + self.pending + self.failed
     }
 
-    /// Of nothing, nothing is done.
+    /// A list without tasks is 0% done.
     pub fn percent(&self) -> u32 {
         let percent = u64::from(self.completed) * 100 / u64::from(self.total().max(1));
         u32::try_from(percent).unwrap_or(100)
@@ -76,7 +76,7 @@ impl fmt::Display for Progress {
 pub enum Next {
     /// Every task is completed, or was skipped by a person, and the validation of the whole has not failed.
     AllComplete,
-    /// It was begun: it comes first.
+    /// A task in progress comes first.
     Resume {
         task: TaskId,
         description: String,
@@ -85,8 +85,8 @@ pub enum Next {
         task: TaskId,
         description: String,
     },
-    /// It was given up or needs a person, be it the validation at the end; nobody skipped it, so nothing begins before
-    /// a person decides.
+    /// It was abandoned or needs a person, and was not skipped. It may be the validation at the end. Nothing starts
+    /// before a person decides.
     Halted {
         task: TaskId,
         description: String,

@@ -33,7 +33,7 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
     listener.finish()
 }
 
-/// The commands that an edit of this file comes to; see [`edit::commands`].
+/// The commands that follow from an edit of this file; see [`edit::commands`].
 pub fn commands(edit: &Edit, by: &str) -> Vec<Command> {
     edit::commands(edit, by, FILE)
 }
@@ -153,7 +153,7 @@ impl Listener {
             wish,
             Some(What::Reset | What::ReportDone { .. } | What::Failed { .. } | What::Blocked { .. })
         );
-        // Who starts and tells at once tells after the start.
+        // If one edit both starts a task and reports on it, the report comes after the start.
         if let Some(wish) = wish {
             self.request(id, wish);
         }

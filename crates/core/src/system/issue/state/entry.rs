@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::plan::TaskId;
 use crate::run::{Report, Tests};
 
-/// What stands in `notes` where nobody told anything: the mark that this system knows.
+/// What stands in `notes` if there was no report: the mark that this system knows.
 pub(super) const AUTO: &str = "(auto-updated by orchestrator)";
 
 /// All that a report can hold.
@@ -26,7 +26,7 @@ pub(super) fn read_report(entry: &Value) -> Report {
     }
 }
 
-/// What the second tells beyond the first.
+/// What the second report adds to the first.
 pub(super) fn news(before: &Report, after: &Report) -> Report {
     let fresh = |before: &[String], after: &[String]| {
         after.iter().filter(|text| !before.contains(text)).cloned().collect::<Vec<String>>()

@@ -120,7 +120,7 @@ impl TaskWord {
             | Status::Verified
             | Status::Merging => TaskWord::InProgress,
             Status::Completed => TaskWord::Completed,
-            // Who skips one marks it as failed here, and goes on: its notes say why.
+            // A skipped task is marked as failed here. Its notes say why.
             Status::Failed | Status::Abandoned | Status::Blocked | Status::Skipped | Status::PassedOver => {
                 TaskWord::Failed
             }

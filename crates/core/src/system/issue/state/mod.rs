@@ -1,7 +1,7 @@
 //! `execution-state.json`: written from the journal, read in every form, and compared for edits.
 //!
-//! `file` is its shape. `write` makes one from a run, `read` takes any, `edits` says what an edit of one
-//! of ours asks for. `entry` reads a task's entry in all its forms.
+//! `file` is its shape. `write` makes a file from a run, `read` reads any, `edits` says what an edit of one of ours
+//! asks for. `entry` reads a task's entry in all its forms.
 
 mod edits;
 mod entry;

@@ -1,5 +1,5 @@
-//! Anybody's `execution-state.json`: ours, one that a model kept by hand, one that its own recipe left empty. What can
-//! be understood is taken, with a warning where it had to be guessed; what cannot is refused at its own bytes.
+//! Reads any `execution-state.json`: ours, one that a model kept by hand, one that its own recipe left empty. Values
+//! that can be understood are taken, with a warning where Piton had to guess. Others are rejected at their own bytes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -80,7 +80,7 @@ pub struct ForeignTask {
     pub word: String,
     pub started_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
-    /// What it tells of the work.
+    /// What it reports about the work.
     pub report: Report,
     /// Where it stands in the text.
     pub at: Range<usize>,
@@ -191,7 +191,7 @@ fn task(reader: &mut Reader, node: &Node, id: &TaskId) -> Option<ForeignTask> {
     {
         reader.warn(node, "`test_results` has no counts", "left out");
     }
-    // Only to be told what is wrong with it.
+    // Read only to report what is wrong with it.
     reader.words(fields, "notes");
     let task = ForeignTask {
         description: reader.words(fields, "description").unwrap_or_default(),

@@ -97,7 +97,7 @@ pub(in crate::system::issue) fn since_reset(story: &Story) -> impl Iterator<Item
     story.reports.iter().filter(|told| story.started_at.is_none_or(|began| told.at >= began))
 }
 
-/// New ones and changed ones, each once: as git saw them, else as told.
+/// New files and changed files, each once: as git saw them, else as reported.
 pub(in crate::system::issue) fn files(story: &Story) -> (Vec<String>, Vec<String>) {
     if let Some(changed) = &story.changed {
         return (changed.created.clone(), changed.modified.clone());
@@ -112,7 +112,7 @@ pub(in crate::system::issue) fn files(story: &Story) -> (Vec<String>, Vec<String
     (created, modified)
 }
 
-/// What is to be known of it: why it failed, else what was told of the last attempt, else that nobody told anything.
+/// The notes of a task: why it failed, else the report of the last attempt, else a mark that there was no report.
 pub(in crate::system::issue) fn notes(word: TaskWord, story: &Story) -> String {
     let why = || {
         if let Some(said) = &story.skipped {

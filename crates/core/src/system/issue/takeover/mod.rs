@@ -31,7 +31,7 @@ impl Left<'_> {
         self.state.tasks.get(id).is_some_and(|told| told.status == TaskWord::Completed)
     }
 
-    /// What is told of a task, and by whom. Its branch is Piton's own work, of which nobody else tells.
+    /// The report about a task, and who wrote it. Its branch is Piton's own work, so only Piton reports about it.
     fn report(&self, id: &TaskId, evidence: &Evidence) -> (String, Report) {
         let report = self.state.tasks.get(id).map(|told| told.report.clone()).unwrap_or_default();
         if !report.note.is_empty() || !self.before.get(id).is_some_and(|before| before.is_branch) {

@@ -1,4 +1,4 @@
-//! What is told about the work on an issue where others read it: the pull request, and a comment on the issue.
+//! Texts about the work on an issue for other people: the pull request, and a comment on the issue.
 
 use super::progress::Progress;
 use super::state::{self, Issue, files, in_order, validation};
@@ -16,7 +16,7 @@ pub const REPORT: &str = "verification-report.txt";
 /// How one of ours begins.
 const REPORT_BEGINS: &str = "Verification report\n\nIssue:  #";
 
-/// So many files of a task are named.
+/// How many files of a task are named.
 const FILES: usize = 12;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ fn tests(task: &Task, story: &Story) -> Option<String> {
     Some(format!("- {}: {}\n", task.id, story.tests?))
 }
 
-/// For an unfinished one: how far it is, and what each task that cannot go on waits for.
+/// For an unfinished issue: how far it is, and what each task that cannot continue waits for.
 pub fn comment(state: &State, chronicle: &Chronicle) -> String {
     let mut text = Progress::new(state).to_string();
     let tasks = in_order(state, chronicle).into_iter().chain(validation(state, chronicle));
@@ -136,7 +136,7 @@ pub fn verification(issue: &Issue, state: &State, chronicle: &Chronicle) -> Opti
         text += &format!("\nTests: {tests}\n");
     }
     for (round, failure) in story.failures.iter().enumerate() {
-        // Nobody has fixed anything before the first look.
+        // The first round comes before any fix.
         let when = if round == 0 { "At first".to_owned() } else { format!("After fix round {round}") };
         text += &format!("\n{when}: {}\n", line(&failure.message));
         for said in clean_text(failure.details.as_bytes()).lines() {

@@ -36,7 +36,7 @@ fn a_validation_that_passes_is_reported_and_its_checks_are_in_the_pull_request()
     insta::assert_snapshot!("pull_request", format!("{}\n\n{}", request.title, request.body));
 }
 
-/// Every task of the list is done, and yet nobody may go on as if all were well.
+/// Every task of the list is done, and yet the command must not say that all is complete.
 #[test]
 fn a_validation_that_was_given_up_halts() {
     let mut bench = validated();

@@ -1,4 +1,4 @@
-//! One more unit in a list, behind the last; what stands there stays as it is.
+//! Adds a unit to a list, behind the last one. The existing text does not change.
 
 use super::LISTS;
 use crate::plan::{Mode, Plan, RepoPath, TaskId};

@@ -11,9 +11,9 @@ use crate::system::kit::mojibake;
 use crate::system::kit::problems::Spanned;
 use crate::system::kit::text::key;
 
-/// More than this is not a drawing that anybody looks at.
+/// A larger text is not a drawing that people look at.
 const LARGEST: usize = 256 << 10;
-/// Arrows that a drawing may come to; one that has more wants to be slow.
+/// The most arrows of a drawing: more would take too long to read.
 const EDGES: usize = 100_000;
 
 /// What a drawing says.
@@ -23,7 +23,7 @@ pub(super) struct Drawing {
     pub(super) ids: Vec<Spanned<String>>,
     /// The first comes before the second, by position in `ids`.
     pub(super) edges: Vec<(usize, usize)>,
-    /// Lines that lead from an id to none, or to one from none, and what is not a drawing at all.
+    /// Lines that connect an id to nothing, and text that is not a drawing at all.
     pub(super) loose: Vec<Range<usize>>,
     /// There is more than can be read.
     pub(super) too_large: bool,
@@ -168,7 +168,7 @@ fn ids(cells: &[(usize, char)], whole: Option<&Range<usize>>) -> Vec<(Range<usiz
     found
 }
 
-/// Where a line goes on from a cell, and where it points to.
+/// Where a line continues from a cell, and where it points to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Ends {
     left: bool,
@@ -206,7 +206,7 @@ struct Line {
     at: Option<Range<usize>>,
     tails: Vec<End>,
     heads: Vec<End>,
-    /// Ids above or below a corner that the line comes to from the left.
+    /// Ids above or below a corner that the line reaches from the left.
     turns: Vec<End>,
     points_nowhere: bool,
 }

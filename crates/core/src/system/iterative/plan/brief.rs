@@ -8,7 +8,7 @@ use crate::system::kit::checklist::{self, Checklist, Kind, field, shift};
 use crate::system::kit::problems::{Problems, Spanned, cut};
 use crate::system::kit::text::key;
 
-/// Characters of each part of a brief: they are asked for with every review, so a part is not an essay.
+/// The most characters of each part of a brief: every review's prompt repeats them.
 const LONGEST: usize = 4000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Brief {
     pub(super) fn read(text: &str, found: &mut Problems) -> Brief {
         let list = checklist::scan(text);
         let mut brief = Brief { name: title(&list, text, found), ..Brief::default() };
-        // None: the part has more than is kept, which was told.
+        // `None`: the part has more than is kept, which was reported.
         let (mut part, mut room) = (Part::Head, Some(LONGEST));
         let mut level = 1;
         for line in &list.lines {
@@ -94,7 +94,7 @@ impl Brief {
         brief
     }
 
-    /// One line more of a part: an item of a list, or the rest of the one before it.
+    /// Add a line to a part: an item of a list, or the rest of the item before it.
     fn keep(&mut self, part: Part, said: &str, is_item: bool) {
         let said: String = said.chars().filter(|c| !c.is_control()).collect();
         let items = match part {
@@ -187,14 +187,14 @@ pub(super) fn domains(said: &str, at: &Range<usize>, found: &mut Problems) -> Ve
     domains
 }
 
-/// A text that stands for something nobody has said: `{title}`.
+/// A placeholder that was not filled in: `{title}`.
 pub(super) fn placeholder(text: &str) -> bool {
     let bare = text.trim().trim_matches(['`', '*', '_', '"', '\'']).trim();
     let inside = bare.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     inside.is_some_and(|inside| !inside.trim().is_empty() && !inside.contains(['{', '}']))
 }
 
-/// Something of the template that nobody has filled in.
+/// The error for a placeholder of the template that was not filled in.
 pub(super) fn left(at: Range<usize>, said: &str) -> Diagnostic {
     let message = format!("`{}` is a placeholder of the template", cut(said));
     Diagnostic::error(at, message).label("fill it in, or remove it")

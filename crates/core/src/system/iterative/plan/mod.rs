@@ -1,8 +1,8 @@
 //! Reading a folder of the iterative system: the units of `tasks.md` or `plan.md`, and what `brief.md` says that they
 //! are for.
 //!
-//! Units are boxes with an id, read as those of the issue system are, and ticked by its room. What stands below one are
-//! fields; what it waits for is a field as well, or an arrow.
+//! Units are boxes with an id, read and ticked like those of the issue system. Fields stand below them. Dependencies
+//! are a field, or arrows.
 
 mod add;
 mod arrows;
@@ -30,7 +30,7 @@ use crate::view::counted;
 
 /// What tasks are read from, and what phases are.
 pub const LISTS: [&str; 2] = ["tasks.md", "plan.md"];
-/// The one of the two that a plan of this mode has.
+/// The list that a plan of this mode has.
 pub fn list_of(mode: Mode) -> &'static str {
     LISTS[usize::from(mode == Mode::Knowledge)]
 }

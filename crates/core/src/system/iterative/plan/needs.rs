@@ -1,4 +1,4 @@
-//! What units wait for: their own `Depends` line, or the arrows where they have none.
+//! What units wait for: their own `Depends` line, or the arrows if they have no such line.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -12,11 +12,11 @@ use crate::system::kit::links::{Alone, Named, link_named};
 use crate::system::kit::outline::{Node, Outline, Role};
 use crate::system::kit::problems::{Problems, Spanned, cut};
 
-/// Dependencies that arrows may come to by way of units with others below them.
+/// The most dependencies that arrows may add up to. An arrow to a unit with others below it counts for all of them.
 const EDGES: usize = 200_000;
-/// So deep a unit may stand below others that are named in its place.
+/// How deep a unit may stand below others that are named in its place.
 const DEEPEST: usize = 20;
-/// So many unknown ids are compared with known ones.
+/// How many unknown ids are compared with known ones.
 const GUESSES: usize = 20;
 const HELP: &str = "name the units, like `Depends: T1, T3-T5`, or say `none`";
 
@@ -197,7 +197,7 @@ impl<'a> Needs<'a> {
         names.chain(more).collect::<Vec<_>>().join(", ")
     }
 
-    /// Units that wait for each other, told where the first of them says so.
+    /// The error for units that wait for each other, at the dependency of the first one.
     pub(super) fn cycle(&self, cycle: Cycle) -> Option<Diagnostic> {
         let positions: HashMap<&TaskId, usize> =
             self.nodes.iter().enumerate().map(|(position, node)| (&node.id, position)).collect();

@@ -27,9 +27,10 @@ use crate::toolchain::Detected;
 
 /// Iterations of a unit that does not say how many it may have.
 const ITERATIONS: u32 = 5;
-/// The model that this system takes where none is said.
+/// The model that this system uses if none is named.
 const MODEL: &str = "sonnet";
-/// What a list notes for everybody: so much of it is told with each unit, and so much over a whole list.
+/// Notes of a list go into the prompt of every unit: so many bytes in each prompt, and so many in all prompts of a
+/// list.
 const NOTES: usize = 2000;
 const RETOLD: usize = 4 << 20;
 
@@ -132,8 +133,8 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
     IterativeReading { reading, list, outline, about, detected }
 }
 
-/// What a run goes by: every unit as soon as it may, one at a time unless the project says otherwise, and on past what
-/// cannot be done.
+/// The settings of a run: every unit starts as soon as it may, one at a time unless the project says otherwise, and the
+/// run continues past units that cannot be done.
 fn settings(config: &Config, about: &Iterative) -> Settings {
     let prefix = || format!("feat({}):", about.slug);
     Settings {
@@ -193,7 +194,7 @@ impl Reader<'_> {
         brief
     }
 
-    /// What everybody reads who begins is held to its length. Whose it is keeps it as it is.
+    /// Every agent reads this file when it starts, so it is warned about if it is too long. Piton does not change it.
     fn context(&mut self, folder: &Folder) {
         let Some(bytes) = folder.files.get(context::FILE) else { return };
         let source = self.decode(context::FILE, bytes);
@@ -262,9 +263,9 @@ struct UnitTasks<'a, 'f> {
     outline: &'a Outline,
     found: &'f mut Problems,
     mode: Mode,
-    /// What the list notes for everybody who works on it.
+    /// What the list notes for all agents.
     notes: String,
-    /// Models without a profile that have been told.
+    /// Models without a profile that have been reported.
     strange: HashSet<String>,
     before: BTreeMap<TaskId, Before>,
     /// The list says that its units come one after the other.
@@ -346,7 +347,7 @@ impl UnitTasks<'_, '_> {
         node.title.clone()
     }
 
-    /// What stands below a unit beside its fields, or else its title, and what the list notes for all.
+    /// The text below a unit without its fields, or else its title, and the notes of the list for all units.
     fn prompt(&self, title: &str, unit: &Unit, retold: &mut usize) -> String {
         let mut parts: Vec<&str> = vec![if unit.body.is_empty() { title } else { &unit.body }];
         if let Some(left) = retold.checked_sub(self.notes.len()) {
@@ -424,7 +425,7 @@ impl UnitTasks<'_, '_> {
         }
         if self.mode == Mode::Knowledge {
             domains.retain(|domain| domain.mode() == Mode::Knowledge);
-            // Where domains are chained, the letters of the phases say so.
+            // If domains are chained, the letters of the phases show that.
             for (_, node) in self.outline.tasks() {
                 let own = templates::domain_of(&node.id).filter(|own: &Domain| !domains.contains(own));
                 domains.extend(own);
@@ -467,7 +468,7 @@ impl UnitTasks<'_, '_> {
         }
     }
 
-    /// The part of the list that is for everybody.
+    /// The part of the list that is for all agents.
     fn notes(&mut self) -> String {
         let mut notes = String::new();
         let mut level = None;

@@ -1,4 +1,4 @@
-//! Who judges beside commands: a verifier for each unit, and a review of the whole at the end.
+//! Agents that judge, besides commands: a verifier for each unit, and a review of the whole at the end.
 
 use super::unit::Unit;
 use crate::plan::{Argv, Check, Content, Group, GroupId, Iterative, TaskId, TaskSpec, Words};

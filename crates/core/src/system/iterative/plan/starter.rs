@@ -103,7 +103,7 @@ T3 (independent)
 Keep to what the shell itself can do.
 ";
 
-/// What everybody has to know of the tasks above.
+/// What every agent has to know of the tasks above.
 fn of_code(task: String) -> Facts {
     Facts {
         task,

@@ -2,7 +2,7 @@
 
 use crate::plan::{Domain, TaskId};
 
-/// Iterations for something simple, for most things, and for what takes long.
+/// Iterations for simple phases, for most phases, and for long ones.
 const FEW: u32 = 3;
 const SOME: u32 = 5;
 const MANY: u32 = 8;
@@ -143,7 +143,7 @@ const PLANNING: [Phase; 4] = [
     },
 ];
 
-/// The phases of a domain; none for those in which code is written.
+/// The phases of a domain; empty for those in which code is written.
 pub fn phases(domain: Domain) -> &'static [Phase] {
     match domain {
         Domain::Feature | Domain::Bug | Domain::Refactor => &[],

@@ -10,10 +10,10 @@ use crate::system::kit::files::{files, is_none};
 use crate::system::kit::outline::{Node, joined};
 use crate::system::kit::problems::{Problems, Spanned, cut};
 
-/// A larger number of iterations is not taken as a limit.
+/// A larger number of iterations is not accepted as a limit.
 const MOST: u32 = 100;
 
-/// What is said about a unit. Places are bytes of the list.
+/// What a list says about a unit. Places are bytes of the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unit {
     /// What no field says, as Markdown.
@@ -147,7 +147,7 @@ impl Reader<'_, '_> {
         self.open = self.open.map(|(field, indent, _)| (field, indent, true));
     }
 
-    /// Whether the line is a field, known or not. One that is not known is told, and stays with the text.
+    /// Whether the line is a field, known or not. An unknown one is reported, and stays in the text.
     fn field(&mut self, line: &Line) -> bool {
         let said = &self.text[line.text.clone()];
         let Some((name, value)) = field(said) else { return false };

@@ -26,8 +26,8 @@ pub fn fit(plan: &Plan) -> Plan {
     fitted
 }
 
-/// The brief, the list, and what everybody who begins is pointed to. What is said about a task beside its fields stands
-/// below its box, as bullets.
+/// The brief, the list, and the file that every agent is pointed to when it starts. What a task has besides its fields
+/// stands below its box, as bullets.
 pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String)> {
     let unsaid = Iterative { name: plan.name.clone(), ..Iterative::default() };
     let about = plan.settings.form.brief().unwrap_or(&unsaid);
@@ -51,7 +51,7 @@ pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String
     ]
 }
 
-/// What a plan tells everybody who begins.
+/// What a plan tells every agent that starts.
 fn facts(plan: &Plan, about: &Iterative) -> Facts {
     let made = plan.tasks.iter().flat_map(|task| {
         let outputs = about.units.get(&task.id).map(|unit| unit.outputs.as_slice()).unwrap_or_default();

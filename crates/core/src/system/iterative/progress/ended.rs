@@ -1,5 +1,5 @@
-//! Iterations that are over, and what Piton itself has to tell of them: an entry where the agent wrote none, and what
-//! the next agent has to fix, which learns it nowhere else.
+//! Iterations that are over, and what Piton itself writes about them: an entry if the agent wrote none, and what the
+//! next agent has to fix, which stands nowhere else.
 
 use super::NOT_FINISHED;
 use super::entry::{Entry, MADE};
@@ -11,10 +11,10 @@ use crate::system::kit::entries::{line, quoted};
 use crate::terminal::clean_text;
 use crate::time::Timestamp;
 
-/// So many files of an iteration are named.
+/// How many files of an iteration are named.
 const FILES: usize = 12;
 
-/// What a reviewer of the whole says who is content.
+/// The signal of a reviewer of the whole that found nothing.
 const REVIEW_PASS: &str = "REVIEW_PASS";
 
 /// An iteration that is over.
@@ -25,13 +25,13 @@ pub(super) struct Ended<'a> {
     story: &'a Story,
     /// It is the review of the whole, and not of a unit.
     whole: bool,
-    /// It is the last one since the last reset, of which more is known.
+    /// It is the last one since the last reset. More is known about this one.
     is_last: bool,
     failure: Option<&'a Failure>,
 }
 
-/// Of a unit, in the order in which they ended. Tries that were only cut off are not iterations, nor is what was taken
-/// over from elsewhere: whoever did that has told of it.
+/// The iterations of a unit, in the order in which they ended. Tries that were only cut off are not iterations. Nor is
+/// imported work: the log that it came from has its entries.
 pub(super) fn ended<'a>(unit: &'a TaskId, story: &'a Story, whole: bool) -> Vec<Ended<'a>> {
     let earlier = story.earlier.iter().flat_map(|earlier| &earlier.failures).map(|failure| (failure, false));
     let now = story.failures.iter().map(|failure| (failure, failure.attempt == story.attempt));
@@ -60,12 +60,12 @@ impl Ended<'_> {
         self.failure.is_some()
     }
 
-    /// An agent was at work in it. A conflict comes up when its work is done and told.
+    /// An agent worked in it. A conflict is found only after its work is done and reported.
     pub(super) fn is_iteration(&self) -> bool {
         self.failure.is_none_or(|failure| failure.class != Class::Conflict)
     }
 
-    /// Its entry, where the agent wrote none.
+    /// Its entry, if the agent wrote none.
     pub(super) fn fallback(&self) -> String {
         let mut did = self.report();
         if let Some(failure) = self.failure.filter(|failure| failure.step.is_none()) {
@@ -110,7 +110,7 @@ impl Ended<'_> {
         self.failure.is_some_and(|failure| failure.class == Class::Defect && failure.step.is_none())
     }
 
-    /// Its gates have passed, for an entry that does not say so or names no commit.
+    /// A note that its checks have passed, if its entry does not say so or names no commit.
     pub(super) fn passed(&self) -> Option<(Kind, String)> {
         let (did, signal) = match self.whole {
             true => ("Reviewed the whole, and found nothing to fix".to_owned(), REVIEW_PASS.to_owned()),
@@ -210,7 +210,7 @@ impl Ended<'_> {
     }
 }
 
-/// An entry for an agent that looked once more and wrote none, once it is known whether it changed anything.
+/// An entry for a confirming agent that wrote none, once it is known whether it changed anything.
 pub(super) fn looked_again(unit: &TaskId, pass: &Pass) -> Option<String> {
     let changed = match pass.found {
         PassFound::Unknown => return None,

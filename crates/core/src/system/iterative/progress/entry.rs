@@ -1,4 +1,4 @@
-//! What an entry tells, and how one is written.
+//! What an entry says, and how one is written.
 
 use super::head::{self, Head, Kind};
 use crate::plan::TaskId;
@@ -23,7 +23,7 @@ pub struct Entry {
     pub made: bool,
 }
 
-/// What Piton writes below an entry of its own, and how it knows it again.
+/// What Piton writes below an entry of its own, to recognise it later.
 pub(super) const MADE: &str = "*(Written by Piton";
 
 /// The names of fields that need no bold letters.
@@ -62,7 +62,7 @@ pub fn parse(entry: &str) -> Entry {
     for (name, value) in fields(&body.join("\n"), &NAMES) {
         let value = said(&value);
         match name.as_str() {
-            // Who uses no fields at all tells what was done.
+            // An entry without any fields says what was done.
             "" | "did" | "done" => say(&mut parsed.did, value),
             "remaining" => say(&mut parsed.remaining, value),
             "blockers" | "blocker" => say(&mut parsed.blockers, value),
@@ -112,7 +112,7 @@ impl Entry {
         self.head.kind != Kind::Other && texts.iter().all(|text| text.is_empty())
     }
 
-    /// It tells of an iteration of this unit.
+    /// It is about an iteration of this unit.
     pub fn is_iteration_of(&self, unit: &TaskId) -> bool {
         let is_own = |own: &TaskId| own.as_str().eq_ignore_ascii_case(unit.as_str());
         self.head.kind == Kind::Iteration && self.head.unit.as_ref().is_some_and(is_own)
@@ -133,7 +133,7 @@ impl Entry {
         }) || self.already().is_some()
     }
 
-    /// Why nothing had to be changed for its unit, where it says so.
+    /// Why nothing had to change for its unit, if it says so.
     pub fn already(&self) -> Option<&str> {
         let (word, reason) = self.signal.split_once([':', '：'])?;
         let (unit, word) = word.trim().rsplit_once('_')?;
@@ -189,7 +189,7 @@ fn bare_signal(value: &str) -> String {
     bare.trim().to_owned()
 }
 
-/// The first word that may be a commit; a template's `{hash}` is none.
+/// The first word that may be a commit. A template's `{hash}` is not one.
 fn hash(value: &str) -> String {
     let mut words = value.split(|c: char| !c.is_ascii_alphanumeric());
     let is_hash = |word: &&str| {

@@ -1,8 +1,8 @@
 //! `progress.md`: what each iteration did and what it left to do. Agents and people write it too, so nothing in it is
-//! ever changed: what is missing is put at its end, what is new is heard, and an old entry that was changed is told.
+//! ever changed: Piton appends what is missing, reads what is new, and reports an old entry that was changed.
 //!
 //! `head` reads headings, `entry` the words below them, `ended` says which iterations are over and what Piton knows of
-//! them, `same` which of them go round in circles, `settle` brings a file and a run together.
+//! them, `same` which of them repeat each other, `reconcile` brings a file and a run together.
 
 mod ended;
 mod entry;

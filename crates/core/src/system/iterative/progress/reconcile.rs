@@ -1,5 +1,5 @@
-//! A file and a run brought together: what is new in the one, what is missing from it, and what was changed in it that
-//! nobody may change.
+//! Brings a file and a run together: what is new in the file, what is missing from it, and which old entries were
+//! changed, which is not allowed.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -31,8 +31,8 @@ pub struct Reconciled {
     pub problems: Vec<Diagnostic>,
 }
 
-/// Compare the text of the file, if there is one, with what the run knows. Whoever journals what is heard, asks again and
-/// puts in what is missing is asked for nothing more.
+/// Compare the text of the file, if there is one, with what the run knows. A caller that journals what is new, compares
+/// again and appends what is missing then gets an empty result.
 pub fn reconcile(found: Option<&str>, state: &State, chronicle: &Chronicle) -> Reconciled {
     let text = found.unwrap_or_default();
     let cut = entry::cut(text);
@@ -95,8 +95,8 @@ pub fn reconcile(found: Option<&str>, state: &State, chronicle: &Chronicle) -> R
     settled
 }
 
-/// Entries of the second text that the first does not have: what an agent wrote into its copy. One that it only changed
-/// is none.
+/// Entries of the second text that the first does not have: what an agent wrote into its copy. An entry that it only
+/// changed does not count.
 pub fn added(before: &str, after: &str) -> Vec<Section> {
     let read = |text| -> Vec<Read> {
         entry::cut(text).entries.iter().map(|(span, text)| Read::parse(text, span.clone())).collect()
@@ -156,9 +156,9 @@ struct Known {
     /// As it stands in the file, or is put there.
     written: String,
     parsed: Entry,
-    /// It was found in the file, and not told elsewhere.
+    /// It was found in the file, and not reported elsewhere.
     from_file: bool,
-    /// A run before this one left it: it is about iterations whose numbers come again.
+    /// An earlier run left it: it is about iterations whose numbers are used again.
     is_older: bool,
     /// It is Piton's own word that this unit goes round in circles.
     warns_of: Option<TaskId>,
@@ -174,7 +174,7 @@ impl Known {
         let warns_of = entry.task.clone().filter(|_| is_warning(&text));
         let is_older = is_anew && chronicle.started_at.is_none_or(|began| entry.at < began);
         let time = parsed.head.time.as_deref().and_then(Timestamp::parse);
-        // Headings tell whole seconds.
+        // Headings have whole seconds.
         let is_before = |time: Timestamp| time.0 < chronicle.created_at.0 - 1000;
         let is_ours = parsed.made && !is_older && !time.is_some_and(is_before);
         let from_file = entry.by == FILE && !is_ours && warns_of.is_none();
@@ -189,7 +189,8 @@ impl Known {
     }
 }
 
-/// A text that is not an entry of this file, as one: quoted, so that nothing in it is taken for another.
+/// An entry made of a text that is not an entry of this file. The text is quoted, so that nothing in it is taken for an
+/// entry.
 fn noted(entry: &chronicle::Entry) -> String {
     let about = entry.task.as_ref().map(|task| format!(" on {task}")).unwrap_or_default();
     let text = entry.text.replace('\r', "");
@@ -207,7 +208,7 @@ enum There {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stand {
     There,
-    /// It was heard while it was still being written, and the whole of it later.
+    /// It was read while it was still being written, and completely later.
     Surpassed,
     Unwritten,
     TakenOut,
@@ -245,7 +246,7 @@ fn compare(there: &[Read], known: &[Known]) -> Compared {
         } else if surpassing.get(head).is_some_and(|text| text.starts_with(&one.written)) {
             Stand::Surpassed
         } else if grown.is_some() {
-            // What it has grown to is heard.
+            // The complete entry is read.
             odd.entry(head).or_default().pop_if(|nth| Some(&*nth) == grown);
             Stand::There
         } else if let Some(nth) = odd.get_mut(head).and_then(Vec::pop) {
@@ -266,7 +267,7 @@ fn compare(there: &[Read], known: &[Known]) -> Compared {
     Compared { there: standing, known: stands }
 }
 
-/// What entries tell of iterations.
+/// What entries say about iterations.
 #[derive(Default)]
 struct LoggedWork {
     /// By unit and number, as far as an entry has one.
@@ -277,11 +278,11 @@ struct LoggedWork {
     streaks: HashMap<TaskId, Streak>,
 }
 
-/// What agents tell of an iteration.
+/// What agents say about an iteration.
 #[derive(Clone, Default)]
 struct Own {
     entries: usize,
-    /// One of them says why it cannot go on.
+    /// One of them says why it cannot continue.
     blocked: bool,
     /// One of them says that it is done, and names the commit.
     whole: bool,
@@ -290,7 +291,7 @@ struct Own {
 }
 
 impl LoggedWork {
-    /// Take in an entry, and when it was heard; `None`: it is news.
+    /// Add an entry, and when it was journaled; `None`: it is new.
     fn hear(&mut self, entry: &Entry, at: Option<Timestamp>, chronicle: &Chronicle) {
         let Head { kind, unit: Some(unit), number, time } = &entry.head else { return };
         if entry.made {
@@ -303,7 +304,7 @@ impl LoggedWork {
         }
         let last = self.spoken.entry(unit.clone()).or_default();
         *last = at.unwrap_or(Timestamp(i64::MAX)).max(*last);
-        // One who looked once more and was told that it is the first iteration tells of no other.
+        // A confirming agent gets the prompt of the first iteration. What it writes is not the entry of an iteration.
         let passes = chronicle.task(unit).map(|story| story.passes.as_slice()).unwrap_or_default();
         let within =
             |at: Timestamp, pass: &Pass| pass.began < at && pass.ended.is_none_or(|ended| at <= ended);
@@ -320,7 +321,7 @@ impl LoggedWork {
         own.remaining.clone_from(&entry.remaining);
     }
 
-    /// An agent's entry for this iteration, which then stands for no other: one with its number, or with none.
+    /// Take an agent's entry for this iteration, with its number or without any. It then counts for no other iteration.
     fn take(&mut self, ended: &Ended<'_>) -> Option<Own> {
         [Some(ended.number), None].into_iter().find_map(|number| {
             let own = self.own.get_mut(&(ended.unit.clone(), number))?;
@@ -354,8 +355,8 @@ impl LoggedWork {
 /// The entries that Piton has to add, oldest first.
 fn missing_entries(state: &State, chronicle: &Chronicle, mut logged: LoggedWork) -> Vec<Section> {
     use Status::{Abandoned, Blocked, Failed, InProgress, Pending};
-    // Of what came at one time, the iteration comes first, then who looked once more, then what was found, then what
-    // that comes to.
+    // Entries of the same time are sorted: the iteration first, then those who confirmed it, then what was found, then
+    // what follows from that.
     let mut news: Vec<((Timestamp, u8), Section)> = Vec::new();
     for task in state.tasks() {
         let Some(story) = chronicle.task(&task.id) else { continue };
@@ -363,7 +364,8 @@ fn missing_entries(state: &State, chronicle: &Chronicle, mut logged: LoggedWork)
         let ends = ended(&task.id, story, whole);
         for pass in story.passes.iter().filter(|pass| !logged.knows(&task.id, pass)) {
             let Some((at, text)) = pass.ended.zip(looked_again(&task.id, pass)) else { continue };
-            // An iteration of which nobody tells gets its entry when it is over, and who looked at it follows.
+            // An iteration without an entry of its agent gets one when it is over. The entries of those who confirmed
+            // it follow.
             let own = ends.iter().find(|ended| ended.number == pass.attempt);
             let at = match own.map(|own| own.at) {
                 _ if logged.tells(&task.id, pass.attempt) => at,

@@ -1,11 +1,11 @@
-//! Iterations in a row that say that they did the same: the agents go round in circles.
+//! Finds iterations in a row that say that they did the same: the agents make no progress.
 
 use super::ended::Ended;
 use super::entry::{Entry, MADE, entries};
 use super::head::{Head, Kind};
 use crate::plan::TaskId;
 
-/// So much alike, in percent, two iterations do the same.
+/// From this similarity on, in percent, two iterations count as the same.
 const ALIKE: usize = 80;
 
 /// A warning, if the last two iterations of a unit say that they did the same.
@@ -29,14 +29,14 @@ fn warning(unit: &TaskId, alike: usize) -> String {
     )
 }
 
-/// What the iterations of one unit say that they did, as far as it was heard.
+/// What the iterations of one unit say that they did, as far as it is journaled.
 #[derive(Default)]
 pub(super) struct Streak {
     head: Head,
     did: String,
-    /// How much the last one is like the one before, if that is too much.
+    /// The similarity of the last one to the one before, if that is too much.
     alike: Option<usize>,
-    /// It was said since they began to be alike.
+    /// It was reported since they began to be alike.
     told: bool,
 }
 

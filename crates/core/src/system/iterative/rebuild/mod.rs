@@ -1,5 +1,5 @@
-//! Where the units of a plan stand, from what was logged and what git has, for a run that takes them over. What a state
-//! file claims beside it is only compared: the log and git win, and each difference is told.
+//! The status of the units of a plan, from the log and from git, for a run that imports them. The claims of a state
+//! file are only compared: the log and git win, and each difference is reported.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,10 +23,10 @@ pub struct Unit {
     pub outputs: Outputs,
 }
 
-/// The files that a unit is to make, which count where there is no git.
+/// The files that a unit is to make. They count if there is no git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outputs {
-    /// It names none, or its commits count.
+    /// It names no files, or its commits count.
     NotAsked,
     Exist,
     Missing,
@@ -51,7 +51,7 @@ pub struct Rebuilt {
 pub struct Believed {
     pub unit: TaskId,
     pub iterations: u32,
-    /// What is taken over; `None`: there is nothing to take over.
+    /// What is imported; `None`: there is nothing to import.
     pub past: Option<ImportedTask>,
     pub why: String,
 }
@@ -126,7 +126,7 @@ struct Logged {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Stand {
-    /// Nothing is told.
+    /// The log says nothing.
     #[default]
     Silent,
     Open,
@@ -266,7 +266,7 @@ fn failed(mut past: ImportedTask, kind: &str, attempt: u32, message: &str) -> Im
     past
 }
 
-/// A status in this system's words, as far as a log can tell them apart.
+/// A status in this system's words, as far as a log distinguishes them.
 fn word(status: Status) -> &'static str {
     match status {
         Status::Pending | Status::Skipped | Status::Unreachable | Status::Waiting | Status::PassedOver => {
@@ -292,7 +292,7 @@ fn difference(claim: &Claim, logged: &Logged, believed: &Believed) -> Option<Dif
         None => "pending",
     };
     let claimed = word(claim.status);
-    // One that nobody has begun may well be called blocked: it waits for another.
+    // A unit that has not begun may be called blocked: it waits for another.
     let waits = claimed == "blocked" && found == "pending";
     if claimed != found && !waits {
         let found = format!("it is {found}: {}", believed.why);

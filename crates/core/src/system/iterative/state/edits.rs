@@ -37,7 +37,7 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
     listener.finish()
 }
 
-/// The commands that an edit of this file comes to; see [`edit::commands`].
+/// The commands that follow from an edit of this file; see [`edit::commands`].
 pub fn commands(edit: &Edit, by: &str) -> Vec<Command> {
     edit::commands(edit, by, FILE)
 }
@@ -176,7 +176,7 @@ impl Listener {
         }
     }
 
-    /// What the run cannot know itself is kept as it is said; the rest says itself.
+    /// A phase that the run cannot know is kept as it was written. The others are derived.
     fn phase(&mut self, shown: &Value, found: &Value, carried: &mut Map<String, Value>) {
         let (before, after) = (&shown["phase"], &found["phase"]);
         if !differs(before, after) {
@@ -202,7 +202,7 @@ impl Listener {
         }
     }
 
-    /// Fields of others. Units that are gone are not wished away.
+    /// Fields of other programs. Removing a unit from the file does not remove it from the run.
     fn carried(&self, shown: &Value, found: &Value) -> Map<String, Value> {
         let (before, mut after) = (shape::foreign(shown, &ROOT), shape::foreign(found, &ROOT));
         for name in UNITS {

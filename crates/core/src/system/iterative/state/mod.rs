@@ -1,6 +1,6 @@
 //! `state.json`: written from the journal, read in every form, and compared for edits.
 //!
-//! `file` is its shape and `words` its statuses. `write` makes one from a run, `read` takes any, `edits` says what
+//! `file` is its shape and `words` its statuses. `write` makes a file from a run, `read` reads any, `edits` says what
 //! an edit of one of ours asks for.
 
 mod edits;

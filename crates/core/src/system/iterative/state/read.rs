@@ -1,5 +1,5 @@
-//! Anybody's `state.json`, of either mode and of the layout before it: ours, or one that a model kept by hand. What can
-//! be understood is taken, with a warning where it had to be guessed; what cannot is refused at its own bytes.
+//! Reads any `state.json`, of either mode and of the layout before it: ours, or one that a model kept by hand. Values
+//! that can be understood are taken, with a warning where Piton had to guess. Others are rejected at their own bytes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -35,7 +35,7 @@ pub struct ForeignState {
     pub phase: Option<PhaseWord>,
     pub current: Option<String>,
     pub units: BTreeMap<TaskId, ForeignUnit>,
-    /// As they are listed; whose work each is, nobody says.
+    /// As they are listed. The file does not say to which unit each belongs.
     pub commits: Vec<CommitMade>,
     /// The position in a journal of ours that it shows.
     pub piton_seq: Option<u64>,
@@ -46,8 +46,8 @@ pub struct ForeignState {
 }
 
 impl ForeignState {
-    /// What is to be carried along: unknown fields, units that a run does not have, the commits, and the phase where
-    /// only a report says so.
+    /// What is carried along: unknown fields, units that a run does not have, the commits, and a phase that the run
+    /// cannot know.
     pub fn carried(&self, has: impl Fn(&TaskId) -> bool) -> Value {
         let mut value = self.value.clone();
         // There these are what others are called here.
@@ -116,8 +116,8 @@ impl ForeignUnit {
         Claim { status: self.status.status(), iterations: self.iterations }
     }
 
-    /// What a run takes over of it. It is done only with a proof: without one it is to be done, and an iteration that
-    /// was under way is done again.
+    /// What a run imports of it. It is done only with a proof. Without one it is pending, and an iteration that was in
+    /// progress is done again.
     pub fn past(&self, proof: Option<Proof>) -> ImportedTask {
         let (status, spent) = match self.status {
             _ if proof.is_some() => (Status::Completed, self.iterations.saturating_sub(1)),
@@ -165,7 +165,7 @@ fn whole(reader: &mut Reader, root: Fields) -> ForeignState {
     };
     let current = ["current_task", "current_phase"].map(|name| reader.words(root, name));
     state.current = current.into_iter().flatten().next();
-    // Only to be told what is wrong with it.
+    // Read only to report what is wrong with it.
     reader.count(root, "current_iteration");
     units(reader, root, &mut state);
     state.commits = commits(reader, root);

@@ -115,7 +115,7 @@ impl UnitWord {
 pub enum PhaseWord {
     /// What is wanted is being found out.
     Discover,
-    /// It is being cut into units; or nobody has begun with them.
+    /// It is being cut into units, or work on them has not begun.
     Plan,
     Execute,
     /// Every unit is done, and the whole is being reviewed.

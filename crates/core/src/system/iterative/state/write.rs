@@ -12,7 +12,7 @@ use crate::run::{Proof, Run, State, Status, Task};
 use crate::system::iterative::plan::is_review;
 use crate::system::kit::projection::{self, Map, Time, created_at};
 
-/// So many characters of a hash tell commits apart, for people and for this file.
+/// How many characters of a hash this file has: enough to tell commits apart.
 const SHORT: usize = 7;
 
 /// The file of a run, at the last event of both. `None` before the run was made.
@@ -75,7 +75,7 @@ impl Writer<'_> {
             current_iteration: current.map_or(0, |(task, story)| iterations(task, story)),
             tasks,
             phases,
-            // Where nothing is committed there are none to be shown.
+            // A plan that commits nothing has no commits to show.
             commits: Some(commits).filter(|commits| is_code || !commits.is_empty()),
             piton_seq: self.chronicle.seq,
             piton_run: self.run.id.to_string(),
@@ -166,8 +166,8 @@ impl Writer<'_> {
     }
 }
 
-/// A pass that was to confirm and found work has done an iteration's work. The one that found some when none was left
-/// has not: it showed that the unit is not finished.
+/// A pass that was to confirm and found work has done an iteration's work. A pass that found work when no iteration was
+/// left has not: it showed that the unit is not finished.
 fn iterations(task: &Task, story: &Story) -> u32 {
     let most = task.budget.max(story.attempt);
     story.attempt.saturating_add(story.reworked).min(most)

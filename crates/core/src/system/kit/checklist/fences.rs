@@ -12,8 +12,7 @@ struct Fence {
     bare: bool,
 }
 
-/// For each line that opens code: the line that closes it, or none if nothing does. Each line is looked at once,
-/// whatever the text.
+/// For each line that opens code: the line that closes it, or `None`. Each line is looked at once, whatever the text.
 ///
 /// A fence that names its language cannot close one; where it comes before the end of another, that other was never
 /// closed.

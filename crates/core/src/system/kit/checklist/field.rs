@@ -1,4 +1,4 @@
-//! Lines that say one thing about what they stand below: `- **Files**: a.rs`.
+//! Fields: lines like `- **Files**: a.rs` that say something about the task above them.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ const EMPHASIS: [char; 2] = ['*', '_'];
 
 /// The name of a field, in lower case, and where its value stands in the line.
 pub(in crate::system) fn field(line: &str) -> Option<(String, Range<usize>)> {
-    // A field's name is short; a sentence with a colon is none.
+    // A field's name is short; a sentence with a colon is not a field.
     let (at, colon) = line.char_indices().take(32).find(|(_, c)| matches!(c, ':' | '\u{ff1a}'))?;
     let name = key(&line[..at]).to_lowercase();
     let after = &line[at + colon.len_utf8()..];

@@ -1,4 +1,4 @@
-//! One box: where it stands, what is in it, and what is said beside it.
+//! One box: where it stands, what is in it, and the text next to it.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::{Item, Mark};
 use crate::system::kit::mojibake;
 use crate::system::kit::text::key;
 
-/// What is said about a status behind an item's text. The box decides.
+/// Words about the status behind an item's text. The box decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
     pub at: Range<usize>,
@@ -73,7 +73,7 @@ fn boxed_at(text: &str, at: Range<usize>, stands: Place) -> Option<Boxed> {
     let (inside, behind) = (&rest[1..close], &rest[close + 1..]);
     let (mark, known) = mark(inside);
     let word = inside.trim();
-    // A link; `[ ][agent: x]` is none.
+    // A link; `[ ][agent: x]` is not one.
     if behind.starts_with('(') || (behind.starts_with('[') && !is_tag(behind)) {
         return None;
     }
@@ -125,7 +125,7 @@ fn is_tag(text: &str) -> bool {
     word > 0 && inside[word..].starts_with(':')
 }
 
-/// A bullet and what follows it; without one, the text as it is.
+/// A bullet and what follows it; without one, the whole text.
 fn bullet(text: &str) -> (bool, Option<&str>, &str) {
     if let Some(rest) = text.strip_prefix(['-', '*', '+', '•', '–', '—']) {
         return (true, None, rest);
@@ -141,7 +141,7 @@ fn bullet(text: &str) -> (bool, Option<&str>, &str) {
     }
 }
 
-/// `- [ 1.1 Name`: a box that nobody closed, which is never done.
+/// `- [ 1.1 Name`: a box without its closing bracket. It is never done.
 fn unclosed<'t>(
     rest: &'t str,
     bullet: bool,

@@ -1,8 +1,8 @@
 //! Lists with boxes in Markdown, which several systems keep their tasks in: every line with its kind and place, and
 //! every box with its mark, so that it can be ticked where it stands.
 //!
-//! What looks like a box and is not understood is a box that is not done, and is told. Boxes in code, comments, quotes
-//! and tables are not items; they are kept apart, and told where they look like tasks.
+//! What looks like a box and is not understood counts as an open box, and is reported. Boxes in code, comments, quotes
+//! and tables are not items. They are kept apart, and reported if they look like tasks.
 
 mod fences;
 mod field;
@@ -73,7 +73,7 @@ pub struct Item {
     pub struck: bool,
     /// A number before the box, such as `3` of `3. [ ] …`.
     pub ordinal: Option<Range<usize>>,
-    /// What is said about its status behind the text.
+    /// Words about its status behind the text.
     pub advice: Option<Advice>,
 }
 

@@ -187,7 +187,7 @@ impl Scanner<'_> {
         self.list.problems.push(told.label(label).help("close it with a line like the one that opens it"));
     }
 
-    /// A line up to a comment that goes on in the next one.
+    /// A line up to a comment that continues in the next one.
     fn without_open_comment(&mut self, at: Range<usize>) -> Range<usize> {
         let line = &self.text[at.clone()];
         let Some(start) = line.rfind("<!--").filter(|start| !line[*start..].contains("-->")) else {
@@ -262,7 +262,7 @@ fn indent(line: &str) -> (usize, usize) {
     (column, line.len())
 }
 
-/// How many lines of YAML stand before everything else. A rule that happens to be the first line begins none.
+/// How many lines of YAML stand before everything else. A rule that happens to be the first line does not begin YAML.
 fn front_matter(text: &str, lines: &[Range<usize>]) -> usize {
     let is_mark = |line: &Range<usize>| text[line.clone()].trim_end() == "---";
     if !lines.first().is_some_and(is_mark) {

@@ -362,7 +362,7 @@ proptest! {
         prop_assert_eq!(again.lines.len(), list.lines.len());
         for (nth, _, mark) in picked {
             if let (Kind::Item(then), Kind::Item(now)) = (&list.lines[nth].kind, &again.lines[nth].kind) {
-                // A box that nobody closed stays what it was.
+                // A box without its closing bracket stays as it was.
                 prop_assert!(now.mark == mark || then.mark == Mark::Other, "{text:?} {new:?}");
             }
         }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Mark;
 
-/// The bytes of a file with other marks at these places of its text. Nothing if the bytes are no such text, or if
+/// The bytes of a file with other marks at these places of its text. `None` if the bytes are not this text, or if
 /// places overlap.
 pub fn tick(bytes: &[u8], text: &str, marks: &[(Range<usize>, Mark)]) -> Option<Vec<u8>> {
     let signs: Vec<_> = marks.iter().map(|(place, mark)| (place.clone(), mark.sign())).collect();
@@ -37,8 +37,8 @@ pub fn replace<S: AsRef<str>>(bytes: &[u8], text: &str, texts: &[(Range<usize>, 
     Some(new)
 }
 
-/// A walk through the bytes of a file beside its decoded text, in which every line ends in `\n`, the byte order mark
-/// is gone and what is not UTF-8 is `\u{fffd}`.
+/// A walk through the bytes of a file in parallel with its decoded text, in which every line ends in `\n`, the byte
+/// order mark is gone and what is not UTF-8 is `\u{fffd}`.
 struct Origins<'b> {
     bytes: &'b [u8],
     chunks: std::str::Utf8Chunks<'b>,
@@ -51,7 +51,7 @@ struct Origins<'b> {
 }
 
 impl<'b> Origins<'b> {
-    /// Nothing for UTF-16, whose marks are not single bytes.
+    /// `None` for UTF-16, whose marks are not single bytes.
     fn new(bytes: &'b [u8]) -> Option<Origins<'b>> {
         if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
             return None;

@@ -47,7 +47,7 @@ fn read(entry: &str) -> Guardrail {
         let part = match name.as_str() {
             "when" | "context" => &mut read.when,
             "problem" => &mut read.problem,
-            // Who uses no fields says what to do.
+            // An entry without fields says what to do.
             "solution" | "do" | "fix" | "" => &mut read.solution,
             "learned" => &mut read.learned,
             _ => continue,
@@ -114,8 +114,8 @@ pub struct Reconciled {
     pub append: Option<String>,
 }
 
-/// Compare the text of the file, if there is one, with what the run knows. Whoever does what it asks for and asks again
-/// is asked for nothing more.
+/// Compare the text of the file, if there is one, with what the run knows. A caller that does what the result asks for
+/// and compares again gets an empty result.
 pub fn reconcile(found: Option<&str>, chronicle: &Chronicle) -> Reconciled {
     let text = found.unwrap_or_default();
     let cut = cut(text);
@@ -129,8 +129,8 @@ pub fn reconcile(found: Option<&str>, chronicle: &Chronicle) -> Reconciled {
     let heard: Vec<String> = heard.collect();
     let names: HashSet<String> = there.iter().map(|(text, _)| read(text).key()).collect();
     let mut missing: Vec<String> = Vec::new();
-    // Of several of one name the last counts: it was said later. One that was removed stays removed, as far as one
-    // can tell: it was found in this file, or others were put in after it.
+    // Of several with one name, the last counts. A guardrail that was removed from the file stays removed if it was
+    // once seen there: it was found in this file, or later ones were added to it.
     let (mut taken, mut written_later) = (HashSet::new(), false);
     for (lesson, from_file) in known.iter().rev() {
         let name = read(lesson).key();
@@ -172,7 +172,7 @@ fn kept(text: &str) -> String {
     normal(&chronicle::cut(text, TEXT))
 }
 
-/// A guardrail that a run knows, as it stands in the file: as it is, if it is an entry of such a file.
+/// The text of a guardrail in the file. One that already is an entry of such a file stays unchanged.
 fn as_written(said: &Said) -> String {
     let text = normal(&said.text);
     let cut = cut(&text);
@@ -192,7 +192,7 @@ pub fn added(before: &str, after: &str) -> Vec<String> {
     new.into_iter().filter(|entry| !before.contains(entry)).collect()
 }
 
-/// What is put behind a file so that it also has what was learned elsewhere: lessons that it does not have yet.
+/// What is appended to a file: lessons from elsewhere that it does not have yet.
 pub fn seed(found: Option<&str>, archived: &str) -> Option<String> {
     let text = found.unwrap_or_default();
     let cut_here = cut(text);
@@ -230,8 +230,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
-/// For a prompt: each in a line, newest first, as quotations and no longer than so many words in all. What is
-/// left out is in the file.
+/// For a prompt: each in a line, newest first, quoted, at most `most` words in all. What is left out is in the file.
 pub fn brief(guardrails: &[Guardrail], most: usize) -> String {
     let mut text = String::new();
     let mut left = most;

@@ -180,7 +180,7 @@ proptest! {
     }
 }
 
-/// A lesson that somebody takes out goes whole, and nothing else does.
+/// A lesson that a person removes goes as a whole, and nothing else does.
 #[test]
 fn a_lesson_is_cut_out_of_its_file() {
     let lessons = cut(FORMS).entries.iter().map(|(_, entry)| normal(entry)).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! The boxes of a list as a tree: by their numbers, and by where they stand. `word` is the statuses that are written out,
-//! `fields` the fields below a box, `status` what they come to.
+//! The boxes of a list as a tree: by their numbers, and by where they stand. `word` has the status words, `fields` the
+//! fields below a box, `status` what follows from them.
 
 pub(in crate::system) mod fields;
 mod status;
@@ -32,7 +32,7 @@ pub struct Outline {
 /// One box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Of a step, its task's with its number: `3#1`.
+    /// For a step: the id of its task with the number of the step, `3#1`.
     pub id: TaskId,
     pub title: String,
     pub role: Role,
@@ -44,7 +44,7 @@ pub struct Node {
     pub line: usize,
     /// The box it stands below.
     pub parent: Option<usize>,
-    /// What stands in the box. A heading may have none: it is done when its steps are.
+    /// What stands in the box. A heading may have no box: it is done when its steps are.
     pub place: Option<Range<usize>>,
     pub(in crate::system) text: Range<usize>,
     /// The lines that belong to it, by position.
@@ -85,7 +85,7 @@ impl Outline {
         builder.finish()
     }
 
-    /// What is wrong with the boxes of a list, but for those in the middle of a line that are the box of a status.
+    /// What is wrong with the boxes of a list. A box in the middle of a line is fine if it is that of a status.
     pub(in crate::system) fn problems<'l>(&self, list: &'l Checklist) -> Vec<&'l Diagnostic> {
         let ignored: HashSet<usize> = list.ignored.iter().map(|place| place.start).collect();
         let starts = self.nodes.iter().filter_map(|node| node.place.as_ref().map(|place| place.start));
@@ -126,9 +126,9 @@ struct Builder<'l, 'f> {
     outline: Outline,
     /// Stands in for numbers until every one is known.
     step: TaskId,
-    /// Tasks that what follows may stand below, with their indentation. Of a heading there is none.
+    /// Tasks that the next lines may stand below, with their indentation. Headings have none.
     open: Vec<(Option<usize>, usize)>,
-    /// The task whose details go on.
+    /// The task whose details continue.
     last: Option<usize>,
     /// Where an id was seen last, in lower case.
     latest: HashMap<String, usize>,
@@ -363,7 +363,7 @@ impl Builder<'_, '_> {
                 let told = Diagnostic::warning(line.text.clone(), message);
                 self.found.forgive(told.label(format!("called `{second}` here")));
                 self.outline.ambiguous.insert(id.folded());
-                // An id as long as ids may be has no room for its line; then it is told as a number that is none.
+                // An id of the largest length has no room for its line. Then it is reported as an invalid number.
                 match TaskId::new(&second) {
                     Ok(second) => node.id = second,
                     Err(_) => self.unnumbered.push(self.outline.nodes.len()),
@@ -379,7 +379,7 @@ impl Builder<'_, '_> {
     }
 
     fn finish(mut self) -> Outline {
-        // A list without any number is counted; in one that has numbers, what has none is told.
+        // A list without any number is counted. In a list with numbers, a box without one is reported.
         let counted = self.latest.is_empty();
         let mut next = 0;
         for nth in std::mem::take(&mut self.unnumbered) {

@@ -19,7 +19,7 @@ pub(in crate::system) fn status(list: &Checklist, text: &str, node: &Node) -> Op
     Some(Spanned { value: word, at: shift(place, at.start) })
 }
 
-/// Where a box ends with all that belongs to it, but for blank lines.
+/// Where a box ends, with all that belongs to it, without trailing blank lines.
 pub(in crate::system) fn end_of(list: &Checklist, outline: &Outline, node: usize) -> usize {
     let nodes = &outline.nodes;
     let is_below = |other: &usize| outline.above(*other).any(|above| above == node);
@@ -32,7 +32,7 @@ pub(in crate::system) fn end_of(list: &Checklist, outline: &Outline, node: usize
     list.lines[end - 1].at.end
 }
 
-/// Lines with the indentation they share taken off, and no blank ones around.
+/// Lines without their common indentation, and without blank lines around them.
 pub(in crate::system) fn joined(lines: &[(usize, String)]) -> String {
     let least =
         lines.iter().filter(|(_, line)| !line.is_empty()).map(|(indent, _)| *indent).min().unwrap_or(0);

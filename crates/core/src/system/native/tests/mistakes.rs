@@ -1,4 +1,4 @@
-//! Every mistake somebody can make, and what is said about it.
+//! Every mistake that a plan can have, and its message.
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! What an edit of the file asks for, recipe by recipe.
 //!
-//! The file is compared with the projection that it was, at its own `piton_seq`. Counters and times are dropped in silence,
-//! since the recipes count them up by hand and they are counted anyway. Whatever else is derived and cannot be set is
-//! refused with its reason, so that nobody waits for it.
+//! The file is compared with the projection that it was, at its own `piton_seq`. Counters and times are dropped in
+//! silence, since the recipes count them up by hand and they are counted anyway. An edit of any other derived field is
+//! refused with its reason, so that its author does not wait for an effect.
 
 use std::collections::{HashMap, HashSet};
 
@@ -42,7 +42,7 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
     listener.finish()
 }
 
-/// The commands that an edit of this file comes to; see [`edit::commands`].
+/// The commands that follow from an edit of this file; see [`edit::commands`].
 pub fn commands(edit: &Edit, by: &str) -> Vec<Command> {
     edit::commands(edit, by, FILE)
 }
@@ -108,13 +108,13 @@ impl Listener {
                 let why = "it is completed when every task and gate is; `piton status` shows what is left";
                 self.reject(None, format!("`status` is {after}"), why);
             }
-            // Derived: it says so by itself when it is so.
+            // Derived: Piton writes it when it is true.
             Some(_) => {}
             None => self.reject(None, format!("`status` is {after}"), "this is not a status of a run"),
         }
     }
 
-    /// What the recipes set by hand and Piton tells from the tasks: batches, rounds of the review, the resume point.
+    /// What the recipes set by hand and Piton derives from the tasks: batches, rounds of the review, the resume point.
     fn derived(&mut self, shown: &Value, found: &Value) {
         if differs(&shown["qa_cycles"], &found["qa_cycles"]) {
             let why =
@@ -274,7 +274,7 @@ impl Listener {
             after["verification"]["agent_done"] == true && before["verification"]["agent_done"] != true;
         use TaskWord::{Blocked, Completed, Failed, InProgress, Pending, Skipped};
         let wish = match (shown, meant) {
-            // Who counts from the beginning again begins again.
+            // A counter that was set back means a fresh start.
             (Failed, Failed) | (Blocked, Blocked) if was > 0 && is.is_some_and(|is| is <= 0) => {
                 Some(What::Reset)
             }
@@ -294,7 +294,7 @@ impl Listener {
             (_, Completed) => Some(done()),
             (_, Failed) => Some(failed()),
         };
-        // Who says that it is done may say so in all three; its checks decide.
+        // A claim of done may set all three; its checks decide.
         if !matches!(wish, Some(What::ReportDone { .. } | What::Reset)) {
             self.flags(pair);
         }
@@ -302,7 +302,7 @@ impl Listener {
         let reasoned =
             matches!(wish, Some(What::Failed { .. } | What::Blocked { .. } | What::Abandon { .. }));
         let reset = wish == Some(What::Reset);
-        // Who starts and tells at once tells after the start.
+        // If one edit both starts a task and reports on it, the report comes after the start.
         if let Some(wish) = wish {
             self.request(id, wish);
         }
@@ -330,7 +330,7 @@ impl Listener {
         }
     }
 
-    /// Files that were not told of before. None if a field cannot hold them.
+    /// Files that were not reported before. `None` if a field cannot hold them.
     fn report(&mut self, pair: &Pair) -> Option<Report> {
         let mut files = Vec::new();
         for name in ["files_modified", "files_mentioned"] {
@@ -345,7 +345,7 @@ impl Listener {
         Some(Report { files: each_once(files), ..Report::default() })
     }
 
-    /// A gate is a task: what is said of it is said of that.
+    /// A gate is a task: an edit of the gate is an edit of that task.
     fn gates(&mut self, shown: &Value, found: &Value) {
         if !matches!(found["quality_gates"], Value::Null | Value::Object(_)) {
             self.reject(None, "`quality_gates` changed".to_owned(), "it must be an object");
@@ -389,7 +389,7 @@ impl Listener {
         self.request(&task, wish);
     }
 
-    /// Lines that were not there before. Lines that are gone were only rotated.
+    /// New lines. Missing lines were only rotated.
     fn logs(&mut self, shown: &Value, found: &Value) {
         if !matches!(found["logs"], Value::Null | Value::Array(_)) {
             return self.reject(None, "`logs` changed".to_owned(), "it must be a list");
@@ -414,7 +414,7 @@ impl Listener {
         }
     }
 
-    /// Fields of others. Tasks and batches that are gone are not wished away, nor others made.
+    /// Fields of other programs. An edit of the file neither removes nor adds tasks and batches.
     fn carried(&mut self, shown: &Value, found: &Value) {
         let (before, mut after) = (foreign(shown), foreign(found));
         for name in ["tasks", "batches"] {

@@ -11,7 +11,7 @@ use crate::run::{Status, StopReason};
 use crate::system::kit::projection::Time;
 use crate::time::Timestamp;
 
-/// More than anybody reads in a state file, and little enough to write again and again.
+/// More than people read in a state file, and little enough to write again and again.
 const NEWEST: usize = 200;
 
 /// One line.

@@ -1,7 +1,7 @@
 //! `.claude/rw-kit.state.json`: written from the journal, read in every form, and compared for edits.
 //!
-//! `file` is its shape and `words` its statuses; `gates` tells which tasks are gates. `write` makes a file from a run and
-//! `log` its last part, `read` takes any, `edits` says what an edit of one of ours asks for.
+//! `file` is its shape and `words` its statuses; `gates` says which tasks are gates. `write` makes a file from a run
+//! and `log` its last part, `read` reads any, `edits` says what an edit of one of ours asks for.
 
 mod edits;
 mod file;
@@ -28,7 +28,7 @@ pub use read::{ForeignBatch, ForeignState, ForeignTask, Log, Reading, read};
 pub use words::{BatchWord, GateWord, RunWord, StoryWord, TaskWord};
 pub use write::{project, text, value};
 
-/// Each text where it is said first.
+/// Each text once, at its first place.
 fn each_once(texts: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut known = HashSet::new();
     texts.into_iter().filter(|text| known.insert(text.clone())).collect()

@@ -1,6 +1,6 @@
-//! Anybody's `rw-kit.state.json`, of any of its versions: ours, one that a model kept by hand, one whose recipes have
-//! counted below zero. What can be understood is taken, with a warning where it had to be guessed; what cannot is refused
-//! at its own bytes.
+//! Reads any `rw-kit.state.json`, of any version: ours, one that a model kept by hand, one whose recipes have counted
+//! below zero. Values that can be understood are taken, with a warning where Piton had to guess. Others are rejected at
+//! their own bytes.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -21,12 +21,12 @@ use crate::system::kit::json::{Kind, Node};
 use crate::system::kit::shape;
 use crate::time::Timestamp;
 
-/// Failures of a task after which nobody by the book tries again.
+/// Failures of a task after which the recipes of this system do not retry it.
 const FAILURES: u32 = 4;
 
 pub type Reading = Understood<ForeignState>;
 
-/// What a file of an older version does not tell is not there.
+/// What a file of an older version does not have is missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ForeignState {
     pub version: Option<String>,
@@ -101,7 +101,7 @@ pub struct ForeignTask {
     pub started_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
     pub error: Option<String>,
-    /// The files that it tells of.
+    /// The files that it names.
     pub report: Report,
     /// All three flags are set.
     pub verified: bool,
@@ -110,7 +110,7 @@ pub struct ForeignTask {
 }
 
 impl ForeignTask {
-    /// What a run takes over of it. It is completed only with a proof: without one it is to be done.
+    /// What a run imports of it. It is completed only with a proof. Without one it is pending.
     pub fn past(&self, proof: Option<Proof>) -> ImportedTask {
         let status = match self.status {
             _ if proof.is_some() => Status::Completed,
@@ -295,7 +295,7 @@ fn task(reader: &mut Reader, node: &Node, id: &TaskId) -> Option<ForeignTask> {
         completed_at: reader.time(fields, "completed_at"),
         error: reader.words(fields, "error"),
         report: Report { files, ..Report::default() },
-        // Each is asked, so that each is told what is wrong with it.
+        // All three are read, so that each wrong value is reported.
         verified: ["agent_done", "files_exist", "state_synced"]
             .map(|flag| reader.truth(flags, flag))
             .iter()
@@ -505,7 +505,7 @@ fn compare(reader: &mut Reader, root: Fields, state: &ForeignState) {
         *total += 1;
         *done += usize::from(task.status == TaskWord::Completed);
     }
-    // What is not a story was told of where they were read.
+    // What is not a story was reported where stories were read.
     let told = get(root, "user_stories").and_then(Node::entries).unwrap_or_default();
     for (id, node) in told {
         let Kind::Object(fields) = &node.kind else { continue };

@@ -74,7 +74,7 @@ pub(super) struct ShownTask<'a> {
     pub(super) word: TaskWord,
     batch: u32,
     needs: Vec<String>,
-    /// What it waits for in vain.
+    /// The dependencies that cannot complete.
     blocked_by: Vec<String>,
 }
 
@@ -145,7 +145,7 @@ impl<'a> ShownTask<'a> {
         }
     }
 
-    /// Whether git has seen the files that the list expects of it, or any where it names none.
+    /// Whether git has seen the files that the list expects of it, or any file if it expects none.
     fn has_files(&self) -> bool {
         let Some(changed) = &self.story.changed else { return false };
         let is_there = |file: &String| changed.created.contains(file) || changed.modified.contains(file);

@@ -125,7 +125,7 @@ fn an_entry_about_no_task_of_the_plan_is_kept_and_told_once() {
     assert_eq!((again.notes.len(), again.edits.len()), (0, 0));
 }
 
-/// Nobody ticked it: Piton did, when it was done.
+/// No person ticked it: Piton did, when it was done.
 #[test]
 fn the_tick_of_a_task_whose_work_is_gone_is_no_claim() {
     let mut bench = fresh();
@@ -143,7 +143,8 @@ fn the_tick_of_a_task_whose_work_is_gone_is_no_claim() {
     assert_eq!((boxes(&bench).edits.len(), boxes(&bench).put), (0, Put::Nothing));
 }
 
-/// Piton has ticked it, and somebody takes the tick away. What is done is done: it is ticked again, and that is said once.
+/// Piton has ticked a box, and a person clears it. The task stays completed: Piton ticks the box again and says so
+/// once.
 #[test]
 fn a_box_that_somebody_unticks_is_refused_and_ticked_again() {
     let mut bench = fresh();
@@ -157,7 +158,7 @@ fn a_box_that_somebody_unticks_is_refused_and_ticked_again() {
     let said =
         |settled: &Reconciled| -> Vec<String> { settled.edits.iter().map(ToString::to_string).collect() };
     let (open, done) = ("- [ ] 1. a\n- [ ] 2. b\n- [ ] 10. c\n", "- [x] 1. a\n- [x] 2. b\n- [x] 10. c\n");
-    // Nobody has ticked them yet.
+    // Piton has not ticked them yet.
     let first = look(open, &BTreeSet::new());
     assert_eq!((said(&first).len(), &first.put), (0, &Put::Whole(done.as_bytes().to_vec())));
     assert_eq!(first.ticks.len(), 3);
@@ -215,7 +216,7 @@ fn a_report_of_an_earlier_validation_does_not_stay() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whoever looks at a journal a thousand times appends to it once.
+    /// However often a journal is reconciled, Piton appends to it once.
     #[test]
     fn whatever_the_bytes_of_a_journal_are_it_is_settled_once(
         pieces in prop::collection::vec(

@@ -8,7 +8,7 @@ use crate::system::iterative::{GUARDRAILS, PROGRESS, report_in_words};
 
 const LOG: &str = "# Progress Log\n\n## L0-001 - Iteration 1 - 2026-01-14\n**Did:** a\n**Remaining:** b\n";
 
-/// As whoever keeps the file does: notes are journaled, then what is missing is put in.
+/// What the engine does with the file: notes are journaled, then what is missing is appended.
 fn kept(beside: &dyn Companion, found: Option<&str>, bench: &mut Bench) -> String {
     let look = |bench: &Bench| {
         beside.reconcile(found.map(str::as_bytes), &bench.state, &bench.chronicle, &[], &BTreeSet::new())
@@ -86,7 +86,7 @@ fn what_is_added_has_the_line_ends_of_the_file() {
     assert!(file.ends_with("\r\n## Note\r\n\r\nMind this\r\n"), "{file:?}");
 }
 
-/// Whatever somebody's editor made of it, it grows once and is read back.
+/// Whatever an editor made of the file, Piton appends to it once and reads it back.
 #[test]
 fn the_log_and_the_lessons_grow_in_whatever_encoding_they_have() {
     let wide: Vec<u8> = "\u{feff}# Mine\n".encode_utf16().flat_map(u16::to_le_bytes).collect();

@@ -28,7 +28,7 @@ pub(crate) struct McpArgs {
 
 /// No message is longer: the longest there are carry a report.
 const LONGEST: usize = 4 * 1024 * 1024;
-/// So many calls may wait for the one that runs; then reading waits too.
+/// How many calls may wait for the running one. Beyond that, reading waits too.
 const WAITING: usize = 64;
 
 pub(crate) fn mcp(args: &McpArgs) -> Outcome<Exit> {
@@ -40,15 +40,15 @@ pub(crate) fn mcp(args: &McpArgs) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-/// What is offered, and to whom.
+/// The tools that are offered, and the client's name and attempt.
 struct Desk {
     tools: Vec<&'static Tool>,
     by: String,
     attempt: Option<Attempt>,
 }
 
-/// Answer until nobody speaks any more. Calls are carried out one after the other in the order they came, since each may
-/// rest on the one before; everything else is answered at once.
+/// Answer until the client closes the input. Calls are carried out one after the other in the order they came, since
+/// each may rest on the one before. Everything else is answered at once.
 fn serve(mut input: impl BufRead, send: &(dyn Fn(&Value) + Sync), desk: &Desk) -> io::Result<()> {
     thread::scope(|scope| {
         let (calls, waiting) = sync_channel::<Call>(WAITING);

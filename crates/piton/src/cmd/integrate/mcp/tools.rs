@@ -17,7 +17,8 @@ const LONGEST: usize = 64 * 1024;
 /// An answer beyond this fills a client's memory with little use.
 const LARGEST: usize = 256 * 1024;
 
-/// Arguments that are not the client's business: where we are, who it is, and what does not end or is not an answer.
+/// Arguments that a client must not set: the project, its own name, and options that do not end or do not give an
+/// answer.
 const OURS: [&str; 6] = ["project_path", "by", "held_while", "follow", "raw", "help"];
 /// From inside an attempt there is only one run.
 const OUTSIDE: [&str; 2] = ["run", "plan"];
@@ -30,7 +31,7 @@ pub(super) struct Tool {
     effect: Effect,
 }
 
-/// Who needs a tool.
+/// Which clients need a tool.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Need {
     /// Every agent.
@@ -140,7 +141,7 @@ impl Tool {
         };
         let mut command = Command::new(program);
         command.args(words).env("PITON_HOLDER", by).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
-        // The server ends with its client, and nobody is at work then.
+        // The server ends with its client. Then the client does not work on the task any more.
         command.env("PITON_HOLDER_PID", std::process::id().to_string());
         match command.stdin(Stdio::null()).output() {
             Ok(output) => {
@@ -154,8 +155,8 @@ impl Tool {
         }
     }
 
-    /// The same as words on a command line. No value can be taken for an option: it stands behind its option's `=`, or
-    /// behind the `--` after which there are none.
+    /// The same as words on a command line. No value can be mistaken for an option: it stands behind its option's `=`,
+    /// or behind `--`.
     fn typed(&self, given: &Map<String, Value>, attempt: Option<&Attempt>) -> Result<Vec<String>, String> {
         let command = self.command();
         let known: Vec<&Arg> = arguments(&command, attempt.is_some()).collect();

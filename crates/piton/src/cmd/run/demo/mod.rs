@@ -1,4 +1,4 @@
-//! `piton demo`: the whole thing in a scratch repository, through the same code as `piton run`.
+//! `piton demo`: a whole run in a scratch repository, through the same code as `piton run`.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;

@@ -10,7 +10,7 @@ use crate::system::kit::shape;
 
 const TASKS: [&str; 4] = ["L0-001", "L1-001", "L1-002", "L1-003"];
 
-/// One step of somebody: mostly on, sometimes aside. What the rules refuse does not happen.
+/// One step of the engine or a person: mostly forward, sometimes aside. What the rules refuse does not happen.
 fn act(bench: &mut Bench, task: usize, choice: u8) {
     let name = TASKS[task % TASKS.len()];
     let at = bench.task(name).clone();

@@ -395,7 +395,7 @@ fn whoever_drives_by_the_file_keeps_worktrees_in_it() {
     assert_eq!(file["tasks"]["L0-001"]["worktree_path"], Value::Null, "as the file has always been");
 }
 
-/// A worktree of Piton's own stays as it is, whatever somebody writes about it, and they are told.
+/// A worktree of Piton's own stays as it is, whatever a state file says about it. The edit is answered with the reason.
 #[test]
 fn what_is_written_about_a_worktree_of_ours_is_overruled() {
     let mut bench = middle();

@@ -9,7 +9,7 @@ use crate::system::kit::shape;
 
 const TASKS: [&str; 3] = ["1", "2", "10"];
 
-/// One step of somebody. What the rules refuse does not happen.
+/// One step of the engine or a person. What the rules refuse does not happen.
 pub(in crate::system::issue) fn act(bench: &mut Bench, task: usize, choice: u8) {
     let name = TASKS[task % TASKS.len()];
     let at = bench.task(name).clone();

@@ -14,8 +14,7 @@ fn settled(found: Option<&str>, bench: &Bench) -> Reconciled {
     reconcile(found, &bench.state, &bench.chronicle)
 }
 
-/// What the file is after all was done that was asked for, as whoever keeps it does: what is heard is journaled, then
-/// what is missing is put in.
+/// The file after the engine has done its part: what is new is journaled, then what is missing is appended.
 fn after(found: Option<&str>, bench: &mut Bench) -> String {
     for Section { task, text } in settled(found, bench).heard {
         hear(bench, FILE, task, text);
@@ -47,7 +46,7 @@ fn fresh() -> Bench {
     bench
 }
 
-/// A run that nobody has begun to work on.
+/// A run without any work.
 fn created() -> Bench {
     let tasks = ["T1", "T2", "T10"].map(|name| {
         let mut spec = spec(name, &[]);

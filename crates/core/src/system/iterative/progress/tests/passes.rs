@@ -17,7 +17,7 @@ fn confirming() -> Bench {
     bench
 }
 
-/// Somebody new looks at what was done, and tells this.
+/// A fresh agent looks at what was done, and writes this.
 fn looks(bench: &mut Bench, told: Option<&str>) {
     worked(bench, "T1", None);
     passes(bench, "T1");
@@ -69,7 +69,7 @@ fn who_looks_once_more_and_says_nothing_gets_an_entry_of_their_own() {
     assert!(nothing(&settled(Some(&file), &bench)));
 }
 
-/// The entry of an iteration is made when it is over, which is after somebody looked at it once more.
+/// The entry of an iteration is made when it is over, which is after another agent has confirmed it.
 #[test]
 fn where_nobody_says_anything_the_iteration_stands_before_who_looked_at_it() {
     let mut bench = confirming();

@@ -7,7 +7,7 @@ use super::*;
 use crate::run::{Holder, Note, Status};
 use crate::system::kit::shape;
 
-/// One step of somebody. What the rules refuse does not happen.
+/// One step of the engine or a person. What the rules refuse does not happen.
 fn act(bench: &mut Bench, at: usize, choice: u8) {
     let name = UNITS[at % UNITS.len()];
     let (task, by) = (id(name), "ann".to_owned());

@@ -113,7 +113,7 @@ fn a_task_tells_what_was_expected_told_and_changed() {
 }
 
 impl Bench {
-    /// Somebody works on it, and on what it needs before it.
+    /// Ann works on it, after the task that it depends on was reported.
     fn start_by(&mut self, name: &str) {
         reported(self, "T001", None);
         self.accept(&Command::Start { task: id(name), holder: Holder::Ledger("ann".to_owned()) });

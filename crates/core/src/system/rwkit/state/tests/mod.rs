@@ -32,7 +32,7 @@ fn bench(groups: &[&str], tasks: Vec<TaskSpec>, about: About) -> Bench {
     Bench::new(plan)
 }
 
-/// Three batches and three gates, one of them somebody's own.
+/// Three batches and three gates, one of them custom.
 fn fresh() -> Bench {
     let tasks = vec![
         task("T001", &[], 0, 4),
@@ -85,7 +85,7 @@ fn middle() -> Bench {
     bench
 }
 
-/// Somebody without an engine says how it ended; its checks agree.
+/// A person without an engine reports how it ended; its checks agree.
 fn reported(bench: &mut Bench, name: &str, claim: Option<&str>) {
     let claim = match claim {
         Some(reason) => Claim::Failed { reason: reason.to_owned() },

@@ -323,7 +323,7 @@ fn every_recipe_that_writes_the_file_is_heard_as_what_it_is_for() {
     }
 }
 
-/// As far as the run in the middle, but somebody beside the engine does all of it by the recipes.
+/// The same state as the run in the middle, but a person beside the engine got there by the recipes.
 fn by_hand() -> Bench {
     let mut bench = fresh();
     bench.attach();

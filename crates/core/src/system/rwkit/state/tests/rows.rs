@@ -89,7 +89,7 @@ fn what_is_missing_has_its_default() {
     );
 }
 
-/// Figures under the names of another system are somebody else's.
+/// Figures under the names of another system belong to another program.
 #[test]
 fn figures_under_other_names_are_carried() {
     let state = FILES.accepted(r#"{"metrics": {"tasks_total": 9}, "tasks": {"T001": {}}}"#);
@@ -300,7 +300,7 @@ fn impossible_retries_are_told_and_count() {
     FILES.accepted(r#"{"tasks": {"T001": {"status": "in_progress"}, "T002": {"status": "in_progress"}}}"#);
 }
 
-/// This file names no commits; where somebody does, they are not judged.
+/// This file format has no commits. If a file names some, they are not judged.
 #[test]
 fn hashes_of_any_kind_are_carried() {
     let state = FILES.accepted(&one(r#""commits": ["abc1234", "ghi9012"]"#));
