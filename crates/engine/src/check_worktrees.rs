@@ -318,6 +318,8 @@ pub struct Places<'a> {
 #[derive(Debug)]
 pub struct WorkFolder {
     pub path: Utf8PathBuf,
+    /// What it has checked out.
+    pub commit: Oid,
     /// An agent's worktree, and not a person's checkout.
     pub is_agents: bool,
 }

@@ -23,13 +23,16 @@ pub struct Check {
     /// It runs on what a fresh clone has: no ignored file, nothing copied, no set-up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
+    /// It runs each time, also where it has passed on the same files: it judges more than these.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uncached: bool,
 }
 
 impl Check {
     /// One as every system's plans have it.
     pub fn new(name: String, run: Argv, timeout: Span) -> Check {
         let pipefail = run.shell_line().is_some_and(has_pipe).then_some(true);
-        Check { name, run, timeout, cwd: None, pipefail, fresh: false }
+        Check { name, run, timeout, cwd: None, pipefail, fresh: false, uncached: false }
     }
 
     /// Identifies the check in evidence: the same command in the same place is the same check, whatever it is

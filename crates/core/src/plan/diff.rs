@@ -77,7 +77,8 @@ pub fn difference(old: &[TaskSpec], new: &[TaskSpec]) -> String {
 fn rules(check: &crate::plan::Check) -> String {
     let pipes = check.pipefail.map(|said| if said { ", pipefail" } else { ", no pipefail" });
     let fresh = check.fresh.then_some(", fresh");
-    pipes.into_iter().chain(fresh).collect()
+    let uncached = check.uncached.then_some(", not cached");
+    pipes.into_iter().chain(fresh).chain(uncached).collect()
 }
 
 fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {

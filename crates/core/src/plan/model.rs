@@ -475,6 +475,12 @@ impl Digest {
         Digest(hex.into())
     }
 
+    /// One that was written as text.
+    pub fn from_hex(text: &str) -> Option<Digest> {
+        let is_hex = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hex.then(|| Digest(text.into()))
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -338,6 +338,7 @@ impl Command {
             | Command::LandingWaits { .. }
             | Command::LandingFound { .. }
             | Command::Rescued { .. }
+            | Command::HelperCut { .. }
             | Command::Note { .. } => self,
             command => Command::OfProof { proof, command: Box::new(command) },
         }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::imported::ImportedError;
 use super::report::Report;
+use super::task::Pass;
 use super::usage::ByModel;
 use crate::plan::{Digest, Oid, TaskId};
 use crate::time::{Span, Timestamp};
@@ -83,12 +84,24 @@ pub struct CheckRun {
     /// It ran for several candidates at once. If it was red, nothing tells whether it flaked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub for_several: bool,
+    /// Where it has passed, if that counts for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass: Option<Pass>,
 }
 
 impl CheckRun {
     /// For a check that has not run yet.
     pub fn new(check: Digest, name: String) -> CheckRun {
-        CheckRun { check, name, runs: 0, passes: 0, took: Span(0), flaked: false, for_several: false }
+        CheckRun {
+            check,
+            name,
+            runs: 0,
+            passes: 0,
+            took: Span(0),
+            flaked: false,
+            for_several: false,
+            pass: None,
+        }
     }
 
     pub fn add(&mut self, passed: bool, took: Span) {

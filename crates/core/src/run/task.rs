@@ -481,7 +481,7 @@ pub struct Carried {
 }
 
 /// A check passed on a tree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Pass {
     pub tree: Oid,
     pub check: Digest,

@@ -17,7 +17,15 @@ fn gate(name: &str, group: u32, attempts: u32) -> TaskSpec {
 
 fn review(name: &str) -> Check {
     let run = Argv::Review { agent: "default".to_owned(), ask: format!("whether {name} is done") };
-    Check { name: name.to_owned(), run, timeout: Span::minutes(1), cwd: None, fresh: false, pipefail: None }
+    Check {
+        name: name.to_owned(),
+        run,
+        timeout: Span::minutes(1),
+        cwd: None,
+        fresh: false,
+        uncached: false,
+        pipefail: None,
+    }
 }
 
 fn reviewed(spec: TaskSpec) -> TaskSpec {

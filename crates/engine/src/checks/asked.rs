@@ -69,7 +69,7 @@ pub fn run_all(
     if let Some(repo) = project.repo()?.filter(|_| !in_place) {
         let tree = repo.worktree_tree_with(place, &outputs)?;
         let commit = repo.commit_of(place, &tree)?;
-        let work_folder = WorkFolder { path: place.to_owned(), is_agents: false };
+        let work_folder = WorkFolder { path: place.to_owned(), commit: commit.clone(), is_agents: false };
         let results = asked.judge_commit(repo, &commit, &tree, Some(work_folder), tell)?;
         return Ok((Some(tree), results));
     }

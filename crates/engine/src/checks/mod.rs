@@ -1,6 +1,7 @@
 //! Checks: commands that Piton runs itself, under keepers, on a tree it knows.
 
 mod asked;
+mod passed;
 mod uncommitted;
 
 use std::borrow::Cow;
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Agent, Argv, Check, Digest, Oid, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Agent, Argv, Check, Digest, Oid, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
 use piton_core::run::{
     AgentEnd, ByModel, CANNOT_RUN, CheckResult, Command, Entry, Note, Pass, Run, SLOW_CHECK, Verdict, verdict,
@@ -24,6 +25,7 @@ use crate::sandbox::{self, Guard};
 use crate::{agent, clock, crash, disk};
 
 pub use asked::{NoReport, run_all, run_all_on};
+pub(crate) use passed::Passed;
 
 /// How much of a check's output is kept in evidence.
 const TAIL: usize = 16 * 1024;
@@ -387,10 +389,10 @@ impl Bench<'_> {
     }
 }
 
-/// The environment of commands, besides Piton's own. Nothing in it names a task, since a pass on a tree counts for all
-/// tasks.
-pub(crate) fn environment_of(run: &RunId) -> BTreeMap<String, String> {
-    BTreeMap::from([("PITON_RUN".to_owned(), run.to_string()), ("CI".to_owned(), "true".to_owned())])
+/// What commands see beside the environment of Piton itself. Nothing of a task or a run: what passes on a tree counts for all
+/// of them.
+pub(crate) fn environment_of_commands() -> BTreeMap<String, String> {
+    BTreeMap::from([("CI".to_owned(), "true".to_owned())])
 }
 
 /// The command line to start; `None` if no shell on this machine can run it.
@@ -462,7 +464,7 @@ pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
     }
     let exact = lease.path().to_owned();
     if let Some(folder) = places.work_folder.take_if(|_| uncommitted::may_be_the_cause(check, &result))
-        && let Some(words) = uncommitted::passes_with_it(bench, repo, check, &folder, commit, &exact, begin)?
+        && let Some(words) = uncommitted::passes_with_it(bench, repo, check, &folder, &exact, begin)?
     {
         result.tail += &words;
     }
@@ -492,7 +494,12 @@ pub(crate) fn review(
 
 /// The results of a task's checks if all of them pass: to find out what would happen then.
 pub fn as_if_passed(spec: &TaskSpec) -> Vec<CheckResult> {
-    let passed = |check: &Check| CheckResult {
+    spec.checks.iter().map(pass).collect()
+}
+
+/// The result of a check that passes without being run.
+fn pass(check: &Check) -> CheckResult {
+    CheckResult {
         name: check.name.clone(),
         check: check.digest(),
         command: check.run.to_string(),
@@ -502,8 +509,7 @@ pub fn as_if_passed(spec: &TaskSpec) -> Vec<CheckResult> {
         log: String::new(),
         tail: String::new(),
         tests: None,
-    };
-    spec.checks.iter().map(passed).collect()
+    }
 }
 
 /// Whether a file is work. The plan's own files, in which a claim may be made, are not; nor are files that a person or
@@ -527,7 +533,8 @@ pub fn unproven<'c, 'p>(
         passes.iter().any(|pass| &pass.tree == tree && &pass.check == digest && pass.environment == here)
     };
     let mut seen = std::collections::BTreeSet::new();
-    wanted.into_iter().filter(|check| !proven(&check.digest()) && seen.insert(check.digest())).collect()
+    let is_open = |check: &Check| check.uncached || !proven(&check.digest());
+    wanted.into_iter().filter(|check| is_open(check) && seen.insert(check.digest())).collect()
 }
 
 /// The part of the environment that can change a verdict: where programs are found, and their language.

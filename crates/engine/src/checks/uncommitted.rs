@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use camino::Utf8Path;
-use piton_core::plan::{Check, Oid};
+use piton_core::plan::Check;
 use piton_core::run::{CheckResult, Verdict};
 use piton_core::terminal::clean_text;
 
@@ -31,11 +31,10 @@ pub(super) fn passes_with_it(
     repo: &Repo,
     check: &Check,
     folder: &WorkFolder,
-    commit: &Oid,
     exact: &Utf8Path,
     begin: &dyn Fn(&Job) -> bool,
 ) -> Result<Option<String>, NoWorktree> {
-    let uncommitted = repo.uncommitted_in(&folder.path, commit)?;
+    let uncommitted = repo.uncommitted_in(&folder.path, &folder.commit)?;
     let ignored: Vec<String> = uncommitted
         .ignored
         .into_iter()
@@ -51,7 +50,7 @@ pub(super) fn passes_with_it(
     (bench.name, bench.cwd) = (name, cwd);
     if let Some(worktree) = Worktree::open(repo, &folder.path)?.filter(|_| folder.is_agents) {
         // What the check left behind is not the agent's work.
-        worktree.checkout_detached(commit)?;
+        worktree.checkout_detached(&folder.commit)?;
     }
     if !ran.is_ok_and(|result| result.verdict == Verdict::Pass) {
         return Ok(None);

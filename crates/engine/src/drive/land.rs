@@ -14,7 +14,6 @@ use piton_core::run::{
 use super::check::{self, OnRed, Subject};
 use super::order::{Neighbour, Order, Trouble, commit_of};
 use super::{feedback, work};
-use crate::check_worktrees::WorkFolder;
 use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Repo, Worktree};
 use crate::{checks, clock, crash};
 
@@ -259,11 +258,8 @@ fn check_by_itself(order: &Order, results: &[CheckResult]) -> Result<Vec<CheckRe
     let own = order.spec.checks.iter().chain(&order.run.settings.landing_checks);
     let mut doubted: Vec<&Check> = own.filter(|check| red.contains(&check.digest())).collect();
     doubted.dedup_by_key(|check| check.digest());
-    let (commit, tree) = (order.commit()?, order.tree()?);
-    let path = Some(order.workplace()?).filter(|path| path.is_dir());
-    let work_folder = path.map(|path| WorkFolder { path, is_agents: true });
-    let (on_red, earlier) = (OnRed::Confirm, Earlier::RedOnAnotherTree);
-    check::run_on(order, &doubted, Subject { commit, tree, work_folder, on_red, earlier })
+    let itself = subject(order, order.commit()?, order.tree()?, OnRed::Confirm, Earlier::RedOnAnotherTree)?;
+    check::run_on(order, &doubted, itself)
 }
 
 /// The work is to blame.
@@ -286,8 +282,7 @@ fn look_again(
     for result in results.iter_mut().filter(|result| !result.verdict.lets_pass()) {
         let check = all.iter().find(|check| check.digest() == result.check);
         let Some(check) = check.filter(|check| check::may_flake(check, result)) else { continue };
-        let (on_red, earlier) = (OnRed::Confirm, Earlier::RedHere);
-        let here = Subject { commit: candidate, tree, work_folder: None, on_red, earlier };
+        let here = subject(order, candidate, tree, OnRed::Confirm, Earlier::RedHere)?;
         if let Some(last) = check::run_on(order, &[check], here)?.pop() {
             *result = last;
         }
@@ -414,9 +409,23 @@ fn run_unproven(
     on_red: OnRed,
 ) -> Result<Vec<CheckResult>, Trouble> {
     let passes = order.chain().flat_map(|task| &task.progress.passes);
-    let wanted = checks::unproven(all.iter().copied(), tree, passes);
-    let earlier = Earlier::Nothing;
-    check::run_on(order, &wanted, Subject { commit: candidate, tree, work_folder: None, on_red, earlier })
+    let mut wanted = checks::unproven(all.iter().copied(), tree, passes);
+    // A proof that has passed has run them.
+    wanted.retain(|check| !check.uncached || order.passed.is_none());
+    check::run_on(order, &wanted, subject(order, candidate, tree, on_red, Earlier::Nothing)?)
+}
+
+/// Run checks on a merge. If it has the very files of the work, the agent can be told what it has not committed.
+fn subject<'a>(
+    order: &'a Order,
+    candidate: &'a Oid,
+    tree: &'a Oid,
+    on_red: OnRed,
+    earlier: Earlier,
+) -> Result<Subject<'a>, Trouble> {
+    let is_its_own = order.task.progress.tree.as_ref() == Some(tree);
+    let work_folder = if is_its_own { check::work_folder(order)? } else { None };
+    Ok(Subject { commit: candidate, tree, work_folder, on_red, earlier })
 }
 
 /// Move the target, or find out what became of the last try to do so.

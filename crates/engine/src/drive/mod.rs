@@ -39,6 +39,7 @@ use piton_core::time::Timestamp;
 use piton_core::view;
 
 use crate::check_worktrees::Pool;
+use crate::checks::Passed;
 use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
 use crate::keeper::{Job, KeeperError};
@@ -209,6 +210,7 @@ impl<'o> Loop<'o> {
             no_wait,
         } = engine;
         let state = journal.load(&run)?;
+        let passes = journal.passes(&run, Passed::since(clock::now()), Passed::MOST)?;
         // Git children of this engine hold its lock, so that none of them outlives it unseen.
         let repo = match state.run().is_some_and(|run| run.settings.no_commits) {
             true => Some(project.repo_or_new_store()?),
@@ -232,6 +234,7 @@ impl<'o> Loop<'o> {
                 slots: Slots::new(),
                 called: Called::default(),
                 red_tip: RedTip::default(),
+                passed: Passed::new(passes),
             }),
             plan_now,
             undecided,

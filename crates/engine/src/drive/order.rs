@@ -15,7 +15,7 @@ use piton_core::run::{self, Action, CheckResult, CheckRun, Class, Command, Note,
 
 use super::briefing::Briefing;
 use crate::check_worktrees::{NoWorktree, Pool};
-use crate::checks::{AgentJob, Bench, Cut, First, NoResult};
+use crate::checks::{AgentJob, Bench, Cut, First, NoResult, Passed};
 use crate::git::{GitError, Repo, Rescued, Worktree};
 use crate::keeper::{Job, Keeper, KeeperError};
 use crate::project::Project;
@@ -37,6 +37,7 @@ pub(super) struct Site {
     pub slots: Slots,
     pub called: Called,
     pub red_tip: RedTip,
+    pub passed: Passed,
 }
 
 /// The target's tip, while checks are red on it without any candidate. Whoever starts the engine again has it judged again.
@@ -442,7 +443,7 @@ impl Order {
     /// How this attempt's checks of a tree run: in place, unless they are given another place.
     pub(super) fn bench<'a>(&'a self, jobs: &'a Utf8Path, tree: &Oid) -> Bench<'a> {
         let name = format!("{}.check.{}", self.fence(), tree.short());
-        let env = checks::environment_of(&self.run.id);
+        let env = checks::environment_of_commands();
         let reviewers_env = crate::agent::environment(&self.run.id, &self.task.id, self.task.attempt);
         let agents = Cow::Borrowed(&self.run.settings.agents);
         let Site { project, keeper, prompts, .. } = &*self.site;

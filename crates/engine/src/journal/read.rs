@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use piton_core::chronicle::Chronicle;
-use piton_core::plan::{RunId, TaskId, TaskSpec};
-use piton_core::run::{Counts, Links, Missing, Proof, Recorded, Run, State, Status, Task, startable};
+use piton_core::plan::{Digest, Oid, RunId, TaskId, TaskSpec};
+use piton_core::run::{Counts, Links, Missing, Pass, Proof, Recorded, Run, State, Status, Task, startable};
 use piton_core::time::{Span, Timestamp};
 use rusqlite::{Connection, params};
 
@@ -329,6 +329,29 @@ impl Journal {
                 })
             })?;
             Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Where checks have passed in this run, or since then in any: the newest, so many at most.
+    pub fn passes(&self, run: &RunId, since: Timestamp, most: usize) -> Result<Vec<Pass>, JournalError> {
+        self.in_run(run, |db, head| {
+            let mut select = db.prepare_cached(
+                "SELECT tree, digest, environment FROM passes WHERE run = ?1 OR at >= ?2
+                 ORDER BY at DESC LIMIT ?3",
+            )?;
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            let mut rows = select.query(params![head.no, since.0, most])?;
+            let mut passes = Vec::new();
+            while let Some(row) = rows.next()? {
+                let text = |at: usize| row.get::<_, String>(at);
+                let (check, environment) = (Digest::from_hex(&text(1)?), Digest::from_hex(&text(2)?));
+                // What is not a name of anything proves nothing.
+                if let (Ok(tree), Some(check), Some(environment)) = (Oid::new(&text(0)?), check, environment)
+                {
+                    passes.push(Pass { tree, check, environment });
+                }
+            }
+            Ok(passes)
         })
     }
 

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use piton_core::plan::{RunId, TaskId};
-use piton_core::run::{Changes, CheckRun, Command, Event, Missing, Note, Recorded, Run, State, Stop, decide};
-use piton_core::time::Timestamp;
+use piton_core::run::{
+    Changes, CheckRun, Command, Event, Missing, Note, Pass, Recorded, Run, State, Stop, decide,
+};
+use piton_core::time::{Span, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::{CommandError, Halt, JournalError, Trouble};
@@ -330,6 +332,7 @@ pub(super) fn record<'e>(
         insert.execute(params![key(no, *seq), at.0, task, body])?;
         if let Event::Noted { note: Note::ChecksRan { runs, .. }, .. } = event {
             count_checks(db, no, runs)?;
+            keep_passes(db, no, runs, *at)?;
         }
     }
     let rows = if head.is_none() { Rows::None } else { Rows::Some };
@@ -350,6 +353,20 @@ fn count_checks(db: &Connection, no: i64, runs: &[CheckRun]) -> Result<(), Troub
     for run in runs {
         let (check, took) = (run.check.as_str(), signed(run.took.0));
         count.execute(params![no, check, run.name, run.runs, run.passes, u32::from(run.flaked), took])?;
+    }
+    Ok(())
+}
+
+/// Keep where checks have passed, for a week.
+fn keep_passes(db: &Connection, no: i64, runs: &[CheckRun], at: Timestamp) -> Result<(), Trouble> {
+    for Pass { tree, check, environment } in runs.iter().filter_map(|run| run.pass.as_ref()) {
+        let mut keep = db.prepare_cached(
+            "INSERT INTO passes (tree, digest, environment, run, at) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO UPDATE SET run = ?4, at = ?5",
+        )?;
+        keep.execute(params![tree.as_str(), check.as_str(), environment.as_str(), no, at.0])?;
+        let week = signed(Span::minutes(7 * 24 * 60).0);
+        db.prepare_cached("DELETE FROM passes WHERE at < ?1")?.execute(params![at.0 - week])?;
     }
     Ok(())
 }

@@ -485,6 +485,41 @@ fn what_is_red_without_the_target_too_is_the_work_of_its_agent() {
     let _ = said.lacks("together with what landed before");
 }
 
+/// How often a landing check ran that T1 passes and T2 does not. T1 lands before T2 begins.
+fn landing_check_runs(sandbox: &Sandbox, more: &str) -> usize {
+    let root = sandbox.root().to_string();
+    sandbox.program("good", &format!("echo x >> {root}/runs\n! test -e bad.txt"));
+    let landing = format!("landing_checks = [{{ run = '{root}/bin/good'{more} }}]");
+    sandbox.plan_with(&landing, &(task("T1", "") + &task("T2", "depends_on = ['T1']\nattempts = 1")));
+    sandbox.script("[T1]\nwrite T1.txt x\n[T2]\nwrite bad.txt x\n");
+    let _ = sandbox.run("run plan.toml").exits(4).says("T1       landed");
+    assert_eq!(status(sandbox, "T2"), "abandoned");
+    runs(sandbox)
+}
+
+/// It passed on what T1 landed, so it does not run there again to tell whether the target is red.
+#[test]
+fn a_pass_is_not_paid_for_twice() {
+    assert_eq!(landing_check_runs(&sandbox(), ""), 3, "once for T1, twice for T2");
+}
+
+#[test]
+fn a_check_that_is_not_cached_runs_each_time() {
+    assert_eq!(landing_check_runs(&sandbox(), ", cache = false"), 4, "on the target, too");
+}
+
+#[test]
+fn a_pass_counts_for_other_runs() {
+    let sandbox = sandbox();
+    let once = landing_check_runs(&sandbox, "");
+    sandbox.script("[T3]\nwrite bad.txt x\n");
+    let plan = sandbox.read(sandbox.project().join("plan.toml"));
+    let head = plan.split("[[task]]").next().unwrap_or_default();
+    sandbox.write("other.toml", &(head.to_owned() + &task("T3", "attempts = 1")));
+    let _ = sandbox.run("run other.toml").exits(4);
+    assert_eq!(runs(&sandbox) - once, 2, "twice for T3, and not on the target");
+}
+
 /// The landing check is red without any task. No task is to blame, and what was done lands once a person has seen to it.
 #[test]
 fn on_a_target_that_is_red_itself_nothing_lands_and_no_task_is_to_blame() {

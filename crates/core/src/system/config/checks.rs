@@ -109,6 +109,7 @@ pub(in crate::system) fn check_of(walk: &mut Walk<'_>, section: &Section<'_>) ->
     }
     let cwd = read_path(walk, section, "cwd");
     let (pipefail, fresh) = (section.flag(walk, "pipefail"), section.flag(walk, "fresh") == Some(true));
+    let uncached = section.flag(walk, "cache") == Some(false);
     let run = read_judge(walk, section)?;
     let name = name.unwrap_or_else(|| check_name(&run));
     let timeout = timeout.map_or_else(|| usual_timeout(&run), |said| said.value);
@@ -124,7 +125,7 @@ pub(in crate::system) fn check_of(walk: &mut Walk<'_>, section: &Section<'_>) ->
     if let Some(run) = section.get("run") {
         hidden_failures(&check, &run.at).into_iter().for_each(|found| walk.push(found));
     }
-    Some(Check { cwd, fresh, ..check })
+    Some(Check { cwd, fresh, uncached, ..check })
 }
 
 /// What in a check's line hides that a command has failed, as warnings at its place.

@@ -126,12 +126,15 @@ pub(in crate::system) const TASK: Keys = Keys {
 
 pub(in crate::system) const CHECK: Keys = Keys {
     table: "a check",
-    names: &["name", "run", "file", "holds", "review", "ask", "timeout", "cwd", "pipefail", "fresh"],
+    names: &["name", "run", "file", "holds", "review", "ask", "timeout", "cwd", "pipefail", "fresh", "cache"],
 };
 
 pub(in crate::system) const GATE: Keys = Keys {
     table: "`[gates.NAME]`",
-    names: &["name", "run", "file", "holds", "review", "ask", "timeout", "cwd", "pipefail", "fresh", "fixes"],
+    names: &[
+        "name", "run", "file", "holds", "review", "ask", "timeout", "cwd", "pipefail", "fresh", "cache",
+        "fixes",
+    ],
 };
 
 /// Tables in which a misplaced key may belong, the likeliest first.

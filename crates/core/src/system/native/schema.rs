@@ -364,6 +364,8 @@ mirror! {
         pipefail: Option<bool>,
         /// Run it on what a fresh clone has: no ignored file, nothing copied, no set-up. Default: false.
         fresh: Option<bool>,
+        /// With `false` it runs each time, also where it has passed on the same files. Default: true.
+        cache: Option<bool>,
         /// How often an agent may fix it before the run goes on without it. Default: 3; for `smoke_test` and `qa_review`
         /// 2.
         #[schemars(range(min = 0, max = 20))]
@@ -394,6 +396,8 @@ mirror! {
         pipefail: Option<bool>,
         /// Run it on what a fresh clone has: no ignored file, nothing copied, no set-up. Default: false.
         fresh: Option<bool>,
+        /// With `false` it runs each time, also where it has passed on the same files. Default: true.
+        cache: Option<bool>,
     }
 }
 

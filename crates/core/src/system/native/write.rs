@@ -241,6 +241,9 @@ fn entry(check: &Check) -> String {
     if check.fresh {
         keys.push("fresh = true".to_owned());
     }
+    if check.uncached {
+        keys.push("cache = false".to_owned());
+    }
     match &keys[..] {
         [only] if only.starts_with("run = \"") => only["run = ".len()..].to_owned(),
         keys => format!("{{ {} }}", keys.join(", ")),

@@ -37,7 +37,7 @@ fn unknown_keys() {
     "#);
     insta::assert_snapshot!(check("[policy]\nlanding_checks = [{ cmd = 'a' }]\n@T1"), @r#"
     2:19 `{ cmd = 'a' }` error: a check has no `run` | add `run = "cargo test"`
-    2:21 `cmd` error: unknown key `cmd` in a check | Piton calls this `run` | known here: `name`, `run`, `file`, `holds`, `review`, `ask`, `timeout`, `cwd`, `pipefail`, `fresh`
+    2:21 `cmd` error: unknown key `cmd` in a check | Piton calls this `run` | known here: `name`, `run`, `file`, `holds`, `review`, `ask`, `timeout`, `cwd`, `pipefail`, `fresh`, `cache`
     "#);
 }
 

@@ -214,6 +214,7 @@ fn everything_in_a_task_file_arrives() {
                 ),
                 pipefail: None,
                 fresh: false,
+                uncached: false,
             },
             Check {
                 name: "src/store.rs holds Store",
@@ -229,6 +230,7 @@ fn everything_in_a_task_file_arrives() {
                 cwd: None,
                 pipefail: None,
                 fresh: false,
+                uncached: false,
             },
         ],
         [
