@@ -22,6 +22,7 @@ pub mod journal;
 pub mod keeper;
 pub mod landed;
 pub mod lock;
+mod memory;
 pub mod project;
 pub mod prompts;
 pub mod sandbox;

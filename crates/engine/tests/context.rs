@@ -39,6 +39,7 @@ fn session(selection: Selection) -> Session {
         schedule: Schedule::Layered,
         max_parallel: 1,
         landing_parallel: 1,
+        landing_by_load: false,
         selection,
         agent: None,
         budget: Budget::default(),

@@ -104,6 +104,7 @@ pub(crate) fn begin(tasks: Vec<TaskSpec>, settings: Settings, landing_parallel: 
         schedule: Schedule::Flow,
         max_parallel,
         landing_parallel,
+        landing_by_load: false,
         selection: Selection::All,
         agent: None,
         budget: Budget::default(),

@@ -13,6 +13,7 @@ mod fold;
 mod holding;
 mod imported;
 pub mod line;
+pub mod load;
 
 mod note;
 mod overload;

@@ -84,6 +84,9 @@ pub struct CheckRun {
     /// It ran for several candidates at once. If it was red, nothing tells whether it flaked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub for_several: bool,
+    /// Processor time of all runs together, where the machine tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Span>,
     /// Where it has passed, if that counts for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<Pass>,
@@ -92,16 +95,8 @@ pub struct CheckRun {
 impl CheckRun {
     /// For a check that has not run yet.
     pub fn new(check: Digest, name: String) -> CheckRun {
-        CheckRun {
-            check,
-            name,
-            runs: 0,
-            passes: 0,
-            took: Span(0),
-            flaked: false,
-            for_several: false,
-            pass: None,
-        }
+        let (took, flaked, for_several) = (Span(0), false, false);
+        CheckRun { check, name, runs: 0, passes: 0, took, flaked, for_several, cpu: None, pass: None }
     }
 
     pub fn add(&mut self, passed: bool, took: Span) {
@@ -109,6 +104,11 @@ impl CheckRun {
         self.runs += 1;
         self.passes += u32::from(passed);
         self.took = self.took.plus(took);
+    }
+
+    /// What the last run has used, if that is known.
+    pub fn use_cpu(&mut self, cpu: Option<Span>) {
+        self.cpu = cpu.map(|cpu| self.cpu.unwrap_or_default().plus(cpu));
     }
 }
 

@@ -203,7 +203,7 @@ fn landings(state: &State, run: &Run) -> Vec<Action> {
     let queue: Vec<&TaskId> = state.queue.iter().map(|(_, id)| id).collect();
     if !queue.is_empty() {
         let is_exclusive = |id: &TaskId| known(id).is_some_and(|task| is_exclusive(state, task));
-        let wanted = line.wanted(&queue, is_exclusive, run.session.landing_parallel, land);
+        let wanted = line.wanted(&queue, is_exclusive, run.landing_window(), land);
         actions
             .extend(wanted.into_iter().map(|Proposal { chain, alone }| Action::BeginProof { chain, alone }));
     }

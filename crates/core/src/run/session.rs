@@ -12,6 +12,9 @@ pub struct Session {
     /// How many candidates for landing are proven at the same time.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub landing_parallel: u32,
+    /// That is the number of processors. How many are proven follows from what their checks use of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub landing_by_load: bool,
     #[serde(default)]
     pub selection: Selection,
     /// Works on every task, whatever the plan says.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::event::{CheckResult, ContextUpdate, Selection, Session, StopMode, StopReason, Verdict};
 use super::flakes::Flakes;
 use super::line::Line;
+use super::load::CheckLoad;
 use super::overload::Overloads;
 use super::provider::Outages;
 use super::tally::{Cell, Counts, Horizon, Tally};
@@ -88,6 +89,9 @@ pub struct Run {
     /// Checks that were red and then passed on the same tree.
     #[serde(default, skip_serializing_if = "Flakes::is_empty")]
     pub flakes: Flakes,
+    /// What check runs use of the machine.
+    #[serde(default, skip_serializing_if = "CheckLoad::is_unknown")]
+    pub check_load: CheckLoad,
     /// How the last context update ended, until more is completed.
     #[serde(default)]
     pub context: Option<ContextUpdate>,
@@ -105,6 +109,12 @@ pub struct Run {
 impl Run {
     pub fn stops_at_once(&self) -> bool {
         self.stop == Some(StopMode::AtOnce)
+    }
+
+    /// How many candidates for landing are proven at the same time.
+    pub fn landing_window(&self) -> u32 {
+        let most = self.session.landing_parallel;
+        if self.session.landing_by_load { self.check_load.window(most) } else { most }
     }
 
     pub fn group(&self, index: u32) -> Option<&Group> {

@@ -62,6 +62,7 @@ pub(crate) fn session(schedule: Schedule) -> Session {
         schedule,
         max_parallel: 4,
         landing_parallel: 1,
+        landing_by_load: false,
         selection: Selection::All,
         agent: None,
         budget: Budget::default(),

@@ -160,6 +160,7 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
                 schedule,
                 max_parallel,
                 landing_parallel: 2,
+                landing_by_load: false,
                 selection,
                 agent: None,
                 budget: Budget::default(),

@@ -121,6 +121,7 @@ pub(super) fn run_on(
             })?;
             let passed = result.verdict.lets_pass();
             ran.add(passed, result.took);
+            ran.use_cpu(order.cpu_of(&result));
             let is_clear = !may_flake(check, &result) || places.is_spoilt || on_red != OnRed::Confirm;
             if is_clear || looks.saw(passed) != Look::Again {
                 break result;

@@ -356,6 +356,7 @@ mod tests {
             ended: Ended::Stopped,
             started_at_ms: 0,
             ended_at_ms: 0,
+            cpu_ms: None,
             output_bytes: 0,
             output_lost: 0,
             leftovers_killed: 3,

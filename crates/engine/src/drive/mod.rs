@@ -45,7 +45,7 @@ use crate::journal::{Journal, JournalError};
 use crate::keeper::{Job, KeeperError};
 use crate::lock::Lock;
 use crate::project::Project;
-use crate::{clock, crash, disk, git, secrets};
+use crate::{clock, crash, disk, git, memory, secrets};
 use briefing::Briefing;
 pub use briefing::{NoPrompt, next_prompt};
 use budget::Gauges;
@@ -333,13 +333,14 @@ impl<'o> Loop<'o> {
         self.resting.retain(|action, _| wanted.contains(action));
         let cleans = wanted.iter().filter(|action| matches!(action, Action::Clean { .. })).count();
         let at_most = self.state.run().map_or(0, |run| run.session.max_parallel as usize);
-        let window = self.state.run().map_or(1, |run| run.session.landing_parallel as usize);
+        let window = self.state.run().map_or(1, |run| run.landing_window() as usize);
         for action in wanted.clone() {
             match action {
                 Action::Start { .. } | Action::BeginProof { .. } => {}
                 action if self.under_way.contains_key(&action) => {}
                 // One that is over holds its place until its processes are gone.
                 Action::Prove { .. } if self.proofs_under_way() >= window => {}
+                Action::Prove { .. } if self.proofs_under_way() > 0 && memory::is_short() => {}
                 // What is over gives way to what begins, on a disk that is slow for both, unless it becomes too much.
                 Action::Clean { .. } if cleans <= at_most && self.is_starting_agents() => {}
                 // A proof that is over may be about to pin something.

@@ -12,6 +12,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Check, Digest, Oid, RepoPath, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
 use piton_core::run::{self, Action, CheckResult, CheckRun, Class, Command, Note, Run, Task};
+use piton_core::time::Span;
 
 use super::briefing::Briefing;
 use crate::check_worktrees::{NoWorktree, Pool};
@@ -398,6 +399,12 @@ impl Order {
         let runs = std::mem::take(&mut *self.ran.lock().unwrap_or_else(PoisonError::into_inner));
         let (by, task) = ("Piton".to_owned(), self.task.id.clone());
         (!runs.is_empty()).then(|| Command::Note { by, note: Note::ChecksRan { task, runs } })
+    }
+
+    /// Processor time of a check that has just run.
+    pub(super) fn cpu_of(&self, result: &CheckResult) -> Option<Span> {
+        let job = Job::at(self.site.project.home.join(&result.log));
+        job.outcome().ok().flatten()?.cpu_ms.map(Span)
     }
 
     /// The number of the proof that this makes.

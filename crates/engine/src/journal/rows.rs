@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use piton_core::plan::{Content, Digest, Oid, TaskId};
 use piton_core::run::flakes::Flakes;
 use piton_core::run::line::Line;
+use piton_core::run::load::CheckLoad;
 use piton_core::run::{
     Awaited, Bill, Bills, Closed, ContextUpdate, Counts, Event, Holder, Outages, Overloads, Progress, Proof,
     Recorded, Run, Session, Status, StopMode, StopReason, Task,
@@ -395,6 +396,8 @@ pub(super) struct Moving {
     pub line: Line,
     #[serde(default, skip_serializing_if = "Flakes::is_empty")]
     pub flakes: Flakes,
+    #[serde(default, skip_serializing_if = "CheckLoad::is_unknown")]
+    pub check_load: CheckLoad,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextUpdate>,
     #[serde(default, skip_serializing_if = "Bills::is_empty")]
@@ -436,6 +439,7 @@ impl Moving {
             merging,
             line,
             flakes,
+            check_load,
             context,
             used,
             noticed,
@@ -459,6 +463,7 @@ impl Moving {
             merging: merging.clone(),
             line: line.clone(),
             flakes: flakes.clone(),
+            check_load: *check_load,
             context: context.clone(),
             used: used.clone(),
             noticed: noticed.clone(),
@@ -486,6 +491,7 @@ impl Moving {
             merging,
             line,
             flakes,
+            check_load,
             context,
             used,
             noticed,
@@ -509,6 +515,7 @@ impl Moving {
             merging,
             line,
             flakes,
+            check_load,
             context,
             used,
             noticed,

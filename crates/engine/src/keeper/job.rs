@@ -168,6 +168,9 @@ pub struct Outcome {
     pub ended: Ended,
     pub started_at_ms: i64,
     pub ended_at_ms: i64,
+    /// Processor time of the child and its children, where the machine tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ms: Option<u64>,
     /// Everything the child wrote, kept or not.
     #[serde(default)]
     pub output_bytes: u64,
@@ -469,6 +472,7 @@ impl Job {
             ended: Ended::Died,
             started_at_ms,
             ended_at_ms: now_ms(),
+            cpu_ms: None,
             output_bytes: self.output().end().unwrap_or(0),
             output_lost: 0,
             leftovers_killed: toll.ended,

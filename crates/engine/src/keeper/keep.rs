@@ -140,6 +140,7 @@ fn not_run(ended: Ended) -> Outcome {
         ended,
         started_at_ms: now,
         ended_at_ms: now,
+        cpu_ms: None,
         output_bytes: 0,
         output_lost: 0,
         leftovers_killed: 0,
@@ -260,6 +261,7 @@ fn supervise(job: &Job, spec: &JobSpec, started: Started, hands: &Hands) -> Resu
         ended,
         started_at_ms,
         ended_at_ms: now_ms(),
+        cpu_ms: children_cpu_ms(),
         output_bytes,
         output_lost,
         leftovers_killed: toll.ended,
@@ -269,6 +271,16 @@ fn supervise(job: &Job, spec: &JobSpec, started: Started, hands: &Hands) -> Resu
         unviewed: job.unviewed(),
         detail: None,
     })
+}
+
+/// Processor time of all children that have ended, and of theirs. Only Linux tells it in a file.
+fn children_cpu_ms() -> Option<u64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program may have spaces and parentheses in it.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace().skip(13);
+    let ticks: u64 = fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?;
+    Some(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1))
 }
 
 /// What the main thread waits for.

@@ -123,6 +123,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                     schedule,
                     max_parallel: 3,
                     landing_parallel: 1,
+                    landing_by_load: false,
                     selection,
                     agent: None,
                     budget: Budget::default(),

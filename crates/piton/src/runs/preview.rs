@@ -67,6 +67,7 @@ pub(crate) fn session(plan: &Plan) -> Session {
         schedule: plan.settings.schedule,
         max_parallel: plan.settings.max_parallel,
         landing_parallel: 1,
+        landing_by_load: false,
         selection: Selection::All,
         agent: None,
         budget: plan.settings.budget,

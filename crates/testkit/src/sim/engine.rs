@@ -67,6 +67,7 @@ impl Sim {
             schedule: settings.schedule,
             max_parallel: settings.max_parallel,
             landing_parallel: settings.landing_parallel.unwrap_or(1),
+            landing_by_load: false,
             selection: Selection::All,
             agent: None,
             budget: Budget::default(),

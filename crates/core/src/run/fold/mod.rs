@@ -10,6 +10,7 @@ use super::event::{
 };
 use super::flakes::Flakes;
 use super::line::Line;
+use super::load::CheckLoad;
 use super::overload::Overloads;
 use super::provider::{Outages, is_of, worker};
 use super::state::{Closed, Missing, Run, State};
@@ -63,6 +64,7 @@ impl State {
                         schedule: settings.schedule,
                         max_parallel: settings.max_parallel,
                         landing_parallel: settings.landing_parallel.unwrap_or(1),
+                        landing_by_load: false,
                         selection: Selection::All,
                         agent: None,
                         budget: Budget::default(),
@@ -85,6 +87,7 @@ impl State {
                     merging: None,
                     line: Line::default(),
                     flakes: Flakes::default(),
+                    check_load: CheckLoad::default(),
                     context: None,
                     used: Bills::new(),
                     noticed: BTreeMap::new(),
@@ -427,6 +430,9 @@ impl State {
             Event::Noted { note: Note::ChecksRan { runs, .. }, .. } => {
                 if self.run.as_ref().is_some_and(|run| run.flakes.learn_from(runs)) {
                     self.on_run(|run| run.flakes.note(runs, at));
+                }
+                if runs.iter().any(|run| run.cpu.is_some()) {
+                    self.on_run(|run| run.check_load.note(runs));
                 }
                 Ok(())
             }

@@ -246,6 +246,7 @@ fn session(args: &RunArgs, plan: &Plan) -> Session {
         schedule: args.schedule.map_or(plan.settings.schedule, Into::into),
         max_parallel: if plan.settings.no_commits { 1 } else { parallel },
         landing_parallel: plan.settings.landing_parallel.unwrap_or(processors),
+        landing_by_load: plan.settings.landing_parallel.is_none(),
         selection: match (&args.task, &args.layer, &args.start_layer) {
             (Some(task), _, _) => Selection::Task(task.clone()),
             (_, Some(layer), _) => Selection::Group(layer.clone()),
