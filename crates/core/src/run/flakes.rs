@@ -15,6 +15,7 @@ const MOST: usize = 256;
 
 /// A check flakes often if one of so many runs does.
 const OFTEN: u32 = 40;
+const VERY_OFTEN: u32 = 28;
 
 /// The checks that were red and then passed on the same tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,9 +35,10 @@ struct Flaked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Habit {
     Steady,
-    Flakes,
-    /// So often that two reds in a row are likely to happen.
-    FlakesOften,
+    /// It flakes, so often that only so many reds are believed.
+    Flakes {
+        reds: u32,
+    },
 }
 
 impl Flakes {
@@ -48,8 +50,10 @@ impl Flakes {
         let known = self.0.get(check).filter(|flaked| now.since(flaked.last) < REMEMBERED);
         match known {
             None => Habit::Steady,
-            Some(flaked) if flaked.times.saturating_mul(OFTEN) > flaked.runs => Habit::FlakesOften,
-            Some(_) => Habit::Flakes,
+            Some(flaked) => {
+                let is_one_in = |many: u32| flaked.times.saturating_mul(many) > flaked.runs;
+                Habit::Flakes { reds: 2 + u32::from(is_one_in(OFTEN)) + u32::from(is_one_in(VERY_OFTEN)) }
+            }
         }
     }
 
@@ -111,8 +115,8 @@ impl Looks {
         Looks { habit, earlier, reds: u32::from(earlier == Earlier::RedHere), passes: 0 }
     }
 
-    /// A check that is known to flake passes with one pass; any other needs two in a row. It is red the second time, and the
-    /// third time if it flakes often.
+    /// A check that is known to flake passes with one pass; any other needs two in a row. It is red the second time, and
+    /// later if it flakes often.
     pub fn saw(&mut self, passed: bool) -> Look {
         if passed {
             self.passes += 1;
@@ -121,8 +125,7 @@ impl Looks {
         }
         let (most_reds, enough) = match self.habit {
             Habit::Steady => (2, 2),
-            Habit::Flakes => (2, 1),
-            Habit::FlakesOften => (3, 1),
+            Habit::Flakes { reds } => (reds, 1),
         };
         match passed {
             true if self.reds == 0 || self.passes >= enough => Look::Passed,
@@ -171,12 +174,12 @@ mod tests {
     fn of_a_check_that_is_known_to_flake_one_pass_is_enough_and_often_red_takes_three() {
         use Earlier::{Nothing, RedHere, RedOnAnotherTree};
         use Look::{Again, Passed, Red};
-        assert_eq!(looks(Habit::Flakes, Nothing, &[false, true]), [Again, Passed]);
-        assert_eq!(looks(Habit::Flakes, Nothing, &[false, false]), [Again, Red]);
-        assert_eq!(looks(Habit::FlakesOften, Nothing, &[false, true]), [Again, Passed]);
-        assert_eq!(looks(Habit::FlakesOften, Nothing, &[false, false, false]), [Again, Again, Red]);
-        assert_eq!(looks(Habit::FlakesOften, RedHere, &[false, false]), [Again, Red]);
-        assert_eq!(looks(Habit::FlakesOften, RedOnAnotherTree, &[false, false]), [Again, Red]);
+        assert_eq!(looks(Habit::Flakes { reds: 2 }, Nothing, &[false, true]), [Again, Passed]);
+        assert_eq!(looks(Habit::Flakes { reds: 2 }, Nothing, &[false, false]), [Again, Red]);
+        assert_eq!(looks(Habit::Flakes { reds: 3 }, Nothing, &[false, true]), [Again, Passed]);
+        assert_eq!(looks(Habit::Flakes { reds: 3 }, Nothing, &[false, false, false]), [Again, Again, Red]);
+        assert_eq!(looks(Habit::Flakes { reds: 3 }, RedHere, &[false, false]), [Again, Red]);
+        assert_eq!(looks(Habit::Flakes { reds: 3 }, RedOnAnotherTree, &[false, false]), [Again, Red]);
     }
 
     #[test]
@@ -188,10 +191,10 @@ mod tests {
         let known = |flakes: &Flakes, n: u32, now| flakes.habit(&Digest::of(&n), now) != Habit::Steady;
         assert!(known(&flakes, 1, later(6)) && !known(&flakes, 1, later(7)) && !known(&flakes, 2, at));
         assert_eq!((flakes.count(at), flakes.count(later(7))), (1, 0));
-        assert_eq!(flakes.habit(&Digest::of(&1), at), Habit::FlakesOften, "until more is known");
+        assert_eq!(flakes.habit(&Digest::of(&1), at), Habit::Flakes { reds: 4 }, "until more is known");
         let more = CheckRun { runs: 100, passes: 100, ..run(1, false) };
         flakes.note(&[more], at);
-        assert_eq!(flakes.habit(&Digest::of(&1), at), Habit::Flakes);
+        assert_eq!(flakes.habit(&Digest::of(&1), at), Habit::Flakes { reds: 2 });
         for n in 3..1000 {
             flakes.note(&[run(n, true)], later(1).plus(Span::seconds(u64::from(n))));
         }
