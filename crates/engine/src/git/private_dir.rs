@@ -248,6 +248,8 @@ impl<'a> Attempt<'a> {
             self.record(before, &lonely)?;
         }
         if let Some(head) = head.filter(|head| Some(head) != before.as_ref()) {
+            // A git process that made this lock is dead: only ours work in here now, one after the other.
+            remove_if_there(&entry.join("HEAD.lock"))?;
             worktree.set_head(&head)?;
         }
         // The private git directory is removed next. It was synced when the agent ended, and these files replace it.

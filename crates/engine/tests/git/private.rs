@@ -137,6 +137,20 @@ fn work_is_captured_wherever_its_agent_ended() {
     }
 }
 
+/// A kill may have hit the git process that was setting it.
+#[test]
+fn a_dead_lock_of_its_head_keeps_no_attempt_from_coming_over() {
+    let sandbox = Sandbox::new();
+    let worktree = isolated(&sandbox, "T1");
+    write(&worktree.path().join("a"), "changed\n");
+    agent(&sandbox, &worktree, "commit --all --message x");
+    let lock = sandbox.project().join(".git/worktrees/T1/HEAD.lock");
+    write(&lock, "");
+    assert_eq!(worktree.rejoin().unwrap(), None);
+    assert_eq!(sandbox.git(&format!("diff --name-only main {}", worktree.head().unwrap().unwrap())), "a");
+    assert!(!lock.exists());
+}
+
 #[test]
 fn repositories_of_other_formats_are_understood() {
     for format in ["--object-format=sha256", "--ref-format=reftable"] {
