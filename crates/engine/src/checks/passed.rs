@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use piton_core::plan::{Check, Oid};
+use piton_core::plan::{Check, Digest, Oid, WorktreeSetup};
 use piton_core::run::{CheckResult, Pass, Verdict};
 use piton_core::time::{Span, Timestamp};
 
@@ -30,14 +30,21 @@ impl Passed {
     }
 
     /// The result of a check that has passed on this tree before.
-    pub(crate) fn find(&self, check: &Check, tree: &Oid) -> Option<CheckResult> {
+    pub(crate) fn find(&self, check: &Check, tree: &Oid, setup: &WorktreeSetup) -> Option<CheckResult> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        (counts(check) && known.contains(&here(check, tree))).then(|| pass(check))
+        (counts(check) && known.contains(&here(check, tree, setup))).then(|| pass(check))
     }
 
     /// Remember that it has passed. What an agent has judged is not remembered.
-    pub(crate) fn keep(&self, check: &Check, tree: &Oid, result: &CheckResult) -> Option<Pass> {
-        let pass = Some(here(check, tree)).filter(|_| counts(check) && result.verdict == Verdict::Pass)?;
+    pub(crate) fn keep(
+        &self,
+        check: &Check,
+        tree: &Oid,
+        setup: &WorktreeSetup,
+        result: &CheckResult,
+    ) -> Option<Pass> {
+        let passed = counts(check) && result.verdict == Verdict::Pass;
+        let pass = passed.then(|| here(check, tree, setup))?;
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(pass.clone());
         Some(pass)
     }
@@ -47,6 +54,8 @@ fn counts(check: &Check) -> bool {
     check.reviewer().is_none() && !check.uncached
 }
 
-fn here(check: &Check, tree: &Oid) -> Pass {
-    Pass { tree: tree.clone(), check: check.digest(), environment: environment() }
+/// How a worktree is made ready belongs to what a check finds there, beside the tree.
+fn here(check: &Check, tree: &Oid, setup: &WorktreeSetup) -> Pass {
+    let environment = Digest::of(&(environment(), &setup.copy, &setup.setup));
+    Pass { tree: tree.clone(), check: check.digest(), environment }
 }

@@ -26,7 +26,8 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         false => {
             let work_folder = work_folder(order)?;
             let (commit, on_red, earlier) = (order.commit()?, OnRed::Confirm, Earlier::Nothing);
-            run_on(order, &wanted, Subject { commit, tree, work_folder, on_red, earlier })
+            let passes = Passes::Count;
+            run_on(order, &wanted, Subject { commit, tree, work_folder, on_red, earlier, passes })
         }
         true => run_in_place(order, &wanted, tree),
     };
@@ -78,6 +79,15 @@ pub(super) struct Subject<'a> {
     pub work_folder: Option<WorkFolder>,
     pub on_red: OnRed,
     pub earlier: Earlier,
+    pub passes: Passes,
+}
+
+/// Whether a check runs on a tree on which it has passed before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passes {
+    Count,
+    /// It runs: what it said before does not tell whether the machine is in order now.
+    AreSeenAgain,
 }
 
 /// Run checks on exactly that commit, in worktrees that no agent works in.
@@ -86,7 +96,7 @@ pub(super) fn run_on(
     wanted: &[&Check],
     subject: Subject<'_>,
 ) -> Result<Vec<CheckResult>, Trouble> {
-    let Subject { commit, tree, work_folder, on_red, earlier } = subject;
+    let Subject { commit, tree, work_folder, on_red, earlier, passes } = subject;
     let proof = order.proof().filter(|_| wanted.iter().all(|check| check.reviewer().is_none()));
     let jobs = if proof.is_some() { order.shared_jobs() } else { order.jobs() };
     let dir = order.worktree_dir()?;
@@ -94,13 +104,15 @@ pub(super) fn run_on(
     if let Some(proof) = proof {
         bench.name = format!("{proof}.check.{}", tree.short());
     }
-    let places = Places::new(order.pool(&dir)?, commit, tree, &order.run.settings.worktree);
+    let setup = &order.run.settings.worktree;
+    let places = Places::new(order.pool(&dir)?, commit, tree, setup);
     let mut places = places.with_work_folder(work_folder);
     let name = bench.name.clone();
     let mut results = Vec::new();
     for check in wanted {
         // What was red here is looked at again, whatever it was before.
-        let known = order.site.passed.find(check, tree).filter(|_| earlier != Earlier::RedHere);
+        let counts = passes == Passes::Count && earlier != Earlier::RedHere;
+        let known = order.site.passed.find(check, tree, setup).filter(|_| counts);
         if let Some(passed) = known {
             results.push(passed);
             continue;
@@ -128,7 +140,7 @@ pub(super) fn run_on(
             }
         };
         ran.flaked |= looks.has_flaked();
-        ran.pass = order.site.passed.keep(check, tree, &result);
+        ran.pass = order.site.passed.keep(check, tree, setup, &result);
         order.ran(ran);
         let is_red = !result.verdict.lets_pass();
         results.push(result);

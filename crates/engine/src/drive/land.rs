@@ -11,7 +11,7 @@ use piton_core::run::{
     Verdict, verdict,
 };
 
-use super::check::{self, OnRed, Subject};
+use super::check::{self, OnRed, Passes, Subject};
 use super::order::{Neighbour, Order, Trouble, commit_of};
 use super::{feedback, work};
 use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Repo, Worktree};
@@ -231,8 +231,8 @@ fn target_is_red(
         return Ok(None);
     }
     let tree = order.repo()?.tree_of(tip)?;
-    let (on_red, earlier) = (OnRed::Confirm, Earlier::Nothing);
-    let bare = Subject { commit: tip, tree: &tree, work_folder: None, on_red, earlier };
+    let (on_red, earlier, passes) = (OnRed::Confirm, Earlier::Nothing, Passes::AreSeenAgain);
+    let bare = Subject { commit: tip, tree: &tree, work_folder: None, on_red, earlier, passes };
     let found = check::run_on(order, &foreign, bare)?;
     let Some(reason) = verdict::reason(&found) else { return Ok(None) };
     let target = order.target()?;
@@ -425,7 +425,7 @@ fn subject<'a>(
 ) -> Result<Subject<'a>, Trouble> {
     let is_its_own = order.task.progress.tree.as_ref() == Some(tree);
     let work_folder = if is_its_own { check::work_folder(order)? } else { None };
-    Ok(Subject { commit: candidate, tree, work_folder, on_red, earlier })
+    Ok(Subject { commit: candidate, tree, work_folder, on_red, earlier, passes: Passes::Count })
 }
 
 /// Move the target, or find out what became of the last try to do so.
