@@ -315,7 +315,7 @@ pub struct Places<'a> {
 }
 
 /// The folder where work was done. It may hold files that are not committed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WorkFolder {
     pub path: Utf8PathBuf,
     /// What it has checked out.

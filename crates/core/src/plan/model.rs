@@ -218,7 +218,7 @@ pub struct Settings {
     pub landing_wait: Span,
     #[serde(default, skip_serializing_if = "Land::is_batch")]
     pub land: Land,
-    /// How many candidates for landing are proven at the same time. None: as many as there are processors.
+    /// How many checks of candidates for landing run at the same time. None: as many as the processors bear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landing_parallel: Option<u32>,
 }

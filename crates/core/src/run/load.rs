@@ -1,4 +1,4 @@
-//! How much of the machine a check run uses.
+//! How much of the machine check runs use, and how many of them a proof has.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,14 +15,23 @@ const MOST_EACH: u32 = 4;
 pub struct CheckLoad {
     cpu: u64,
     took: u64,
+    /// How many checks of a proof could run at the same time, by the last proofs: in parts of [`CheckLoad::ONE`].
+    #[serde(default)]
+    lanes: u32,
 }
 
 impl CheckLoad {
+    const ONE: u32 = 16;
+
     pub fn is_unknown(&self) -> bool {
-        self.took == 0
+        *self == CheckLoad::default()
     }
 
-    pub(super) fn note(&mut self, runs: &[CheckRun]) {
+    pub(super) fn note(&mut self, runs: &[CheckRun], lanes: Option<u32>) {
+        if let Some(lanes) = lanes {
+            let before = if self.lanes == 0 { CheckLoad::ONE } else { self.lanes };
+            self.lanes = before - before / 4 + lanes.min(64) * CheckLoad::ONE / 4;
+        }
         for run in runs {
             let Some(cpu) = run.cpu.filter(|_| run.took >= SHORT) else { continue };
             let fade = |old: u64, new: Span| old - old / 8 + new.0;
@@ -30,9 +39,14 @@ impl CheckLoad {
         }
     }
 
-    /// How many proofs such a machine can make at once, whose checks run one after the other.
-    pub fn window(self, processors: u32) -> u32 {
-        if self.is_unknown() {
+    /// How many proofs there are at once, of whose checks so many run at once.
+    pub fn proofs(self, checks: u32) -> u32 {
+        (checks * CheckLoad::ONE / self.lanes.max(CheckLoad::ONE)).max(1)
+    }
+
+    /// How many checks such a machine can run at once.
+    pub fn checks(self, processors: u32) -> u32 {
+        if self.took == 0 {
             return processors.max(1);
         }
         let fit = u64::from(processors) * self.took / self.cpu.max(1);
@@ -48,18 +62,29 @@ mod tests {
     fn seen(cpu: Option<u64>, took: u64) -> CheckLoad {
         let run = CheckRun { cpu: cpu.map(Span::seconds), ..CheckRun::new(Digest::of(&1), String::new()) };
         let mut load = CheckLoad::default();
-        (0..50).for_each(|_| load.note(&[CheckRun { took: Span::seconds(took), ..run.clone() }]));
+        (0..50).for_each(|_| load.note(&[CheckRun { took: Span::seconds(took), ..run.clone() }], None));
         load
     }
 
     #[test]
     fn the_window_is_what_fits_into_the_machine() {
-        assert_eq!(CheckLoad::default().window(8), 8, "until more is known");
-        assert_eq!(seen(Some(60), 60).window(8), 8);
-        assert_eq!(seen(Some(240), 60).window(8), 2);
-        assert_eq!(seen(Some(900), 60).window(8), 1);
-        assert_eq!(seen(Some(0), 60).window(8), 32, "it waits for something");
-        assert_eq!(seen(Some(1), 0).window(8), 8, "too short to tell");
-        assert_eq!(seen(None, 60).window(8), 8, "the machine does not tell");
+        assert_eq!(CheckLoad::default().checks(8), 8, "until more is known");
+        assert_eq!(seen(Some(60), 60).checks(8), 8);
+        assert_eq!(seen(Some(240), 60).checks(8), 2);
+        assert_eq!(seen(Some(900), 60).checks(8), 1);
+        assert_eq!(seen(Some(0), 60).checks(8), 32, "it waits for something");
+        assert_eq!(seen(Some(1), 0).checks(8), 8, "too short to tell");
+        assert_eq!(seen(None, 60).checks(8), 8, "the machine does not tell");
+    }
+
+    #[test]
+    fn the_fewer_proofs_the_more_checks_each_has() {
+        let of = |lanes: u32| {
+            let mut load = CheckLoad::default();
+            (0..50).for_each(|_| load.note(&[], Some(lanes)));
+            load.proofs(8)
+        };
+        assert_eq!(CheckLoad::default().proofs(8), 8, "until more is known");
+        assert_eq!([1, 2, 3, 8, 60].map(of), [8, 4, 2, 1, 1]);
     }
 }

@@ -66,7 +66,13 @@ pub enum Note {
         job: String,
     },
     /// Checks that ran, with any result: for this task, or for a chain whose last task this is.
-    ChecksRan { task: TaskId, runs: Vec<CheckRun> },
+    ChecksRan {
+        task: TaskId,
+        runs: Vec<CheckRun>,
+        /// How many of them could run at the same time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lanes: Option<u32>,
+    },
 }
 
 /// How often a check ran on one tree, and with which results.

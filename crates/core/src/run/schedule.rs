@@ -170,7 +170,7 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
     if let Gate::Open = Gate::of(run)
         && !all_are_out(run, now)
     {
-        let free = run.session.max_parallel.saturating_sub(run.slots) as usize;
+        let free = run.session.max_parallel.saturating_sub(run.places_taken()) as usize;
         let mut looked_at = BTreeSet::new();
         let let_in = |task: &&Task| is_let_in(run, task, now, &mut looked_at);
         let in_turn = |task: &&Task| !task.comes_last() || is_last(state, run, now);

@@ -68,6 +68,9 @@ pub struct Run {
     pub held: bool,
     /// Tasks holding a parallel slot of the engine.
     pub slots: u32,
+    /// Candidates among them, whose checks run where they are to land.
+    #[serde(default)]
+    pub judged_there: u32,
     /// Tasks abandoned or blocked.
     pub dead: u32,
     /// Transient failures in a row.
@@ -111,10 +114,23 @@ impl Run {
         self.stop == Some(StopMode::AtOnce)
     }
 
-    /// How many candidates for landing are proven at the same time.
-    pub fn landing_window(&self) -> u32 {
+    /// How many of the engine's places for agents are taken. A candidate whose checks run where it is to land leaves its
+    /// place to the next task, so that larger groups are proven together. No more than that run ahead: work on an old
+    /// target meets more conflicts, and of tasks that are done one at a time none does.
+    pub fn places_taken(&self) -> u32 {
+        let ahead = self.session.max_parallel.saturating_sub(1).min(self.judged_there);
+        self.slots.saturating_sub(ahead).min(self.session.max_parallel)
+    }
+
+    /// How many checks of candidates for landing run at the same time.
+    pub fn landing_checks_at_once(&self) -> u32 {
         let most = self.session.landing_parallel;
-        if self.session.landing_by_load { self.check_load.window(most) } else { most }
+        if self.session.landing_by_load { self.check_load.checks(most) } else { most }
+    }
+
+    /// How many proofs there are at the same time.
+    pub fn landing_window(&self) -> u32 {
+        self.check_load.proofs(self.landing_checks_at_once())
     }
 
     pub fn group(&self, index: u32) -> Option<&Group> {
@@ -372,6 +388,7 @@ impl State {
             self.unindex(&task);
             let before = task.status();
             let slot_before = task.is_engines() && before.holds_slot();
+            let judged_before = slot_before && task.is_candidate();
             let dead_before = matches!(before, Status::Abandoned | Status::Blocked);
             if let Some(change) = change.take() {
                 change(&mut task);
@@ -384,9 +401,12 @@ impl State {
                 task.since = at;
             }
             let slot_after = task.is_engines() && after.holds_slot();
+            let judged_after = slot_after && task.is_candidate();
             let dead_after = matches!(after, Status::Abandoned | Status::Blocked);
             self.on_run(|run| {
                 run.slots = shifted(run.slots, i64::from(slot_after) - i64::from(slot_before));
+                run.judged_there =
+                    shifted(run.judged_there, i64::from(judged_after) - i64::from(judged_before));
                 run.dead = shifted(run.dead, i64::from(dead_after) - i64::from(dead_before));
                 if !task.is_engines() {
                     run.left_alone(&id);

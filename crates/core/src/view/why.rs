@@ -292,7 +292,8 @@ impl Search<'_> {
             self.say(depth, format!("{id} is ready; {out}"));
             self.out(worker(self.run, task), depth + 1);
         } else {
-            let slots = format!("{} of {} slots are taken", self.run.slots, self.run.session.max_parallel);
+            let taken = self.run.places_taken();
+            let slots = format!("{taken} of {} slots are taken", self.run.session.max_parallel);
             self.say(depth, format!("{id} is ready and starts when its turn comes: {slots}"));
         }
     }

@@ -267,7 +267,7 @@ fn schedule_agrees_with_rules(bench: &Bench) -> Result<(), TestCaseError> {
     for task in &offered {
         prop_assert!(bench.decide(&start(task.clone())).is_ok(), "{} is offered and refused", task);
     }
-    let free = run.session.max_parallel.saturating_sub(run.slots) as usize;
+    let free = run.session.max_parallel.saturating_sub(run.places_taken()) as usize;
     prop_assert!(offered.len() <= free);
     if free == 0 {
         let allowed = state.tasks().find(|task| bench.decide(&start(task.id.clone())).is_ok());

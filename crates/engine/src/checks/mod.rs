@@ -254,7 +254,8 @@ impl Bench<'_> {
         let mut failed = None;
         // Once more: it may have been the network.
         for _ in 0..2 {
-            let job = Job::at(self.jobs.join(format!("{}.set-up.{}", self.name, clock::now().0)));
+            let place = lease.path().file_name().unwrap_or_default();
+            let job = Job::at(self.jobs.join(format!("{}.set-up{place}.{}", self.name, clock::now().0)));
             let mut spec = JobSpec::new(command.words(), lease.path());
             spec.env = self.env.clone();
             spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();

@@ -11,9 +11,9 @@ use piton_core::run::{
     Verdict, verdict,
 };
 
-use super::check::{self, OnRed, Passes, Subject};
 use super::order::{Neighbour, Order, Trouble, commit_of};
-use super::{feedback, work};
+use super::round::{self, OnRed, Passes, Subject};
+use super::{check, feedback, work};
 use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Repo, Worktree};
 use crate::{checks, clock, crash};
 
@@ -233,7 +233,7 @@ fn target_is_red(
     let tree = order.repo()?.tree_of(tip)?;
     let (on_red, earlier, passes) = (OnRed::Confirm, Earlier::Nothing, Passes::AreSeenAgain);
     let bare = Subject { commit: tip, tree: &tree, work_folder: None, on_red, earlier, passes };
-    let found = check::run_on(order, &foreign, bare)?;
+    let found = round::run_on(order, &foreign, &bare)?;
     let Some(reason) = verdict::reason(&found) else { return Ok(None) };
     let target = order.target()?;
     let reason = format!(
@@ -259,7 +259,7 @@ fn check_by_itself(order: &Order, results: &[CheckResult]) -> Result<Vec<CheckRe
     let mut doubted: Vec<&Check> = own.filter(|check| red.contains(&check.digest())).collect();
     doubted.dedup_by_key(|check| check.digest());
     let itself = subject(order, order.commit()?, order.tree()?, OnRed::Confirm, Earlier::RedOnAnotherTree)?;
-    check::run_on(order, &doubted, itself)
+    round::run_on(order, &doubted, &itself)
 }
 
 /// The work is to blame.
@@ -281,9 +281,9 @@ fn look_again(
 ) -> Result<(), Trouble> {
     for result in results.iter_mut().filter(|result| !result.verdict.lets_pass()) {
         let check = all.iter().find(|check| check.digest() == result.check);
-        let Some(check) = check.filter(|check| check::may_flake(check, result)) else { continue };
+        let Some(check) = check.filter(|check| round::may_flake(check, result)) else { continue };
         let here = subject(order, candidate, tree, OnRed::Confirm, Earlier::RedHere)?;
-        if let Some(last) = check::run_on(order, &[check], here)?.pop() {
+        if let Some(last) = round::run_on(order, &[check], &here)?.pop() {
             *result = last;
         }
     }
@@ -412,7 +412,7 @@ fn run_unproven(
     let mut wanted = checks::unproven(all.iter().copied(), tree, passes);
     // A proof that has passed has run them.
     wanted.retain(|check| !check.uncached || order.passed.is_none());
-    check::run_on(order, &wanted, subject(order, candidate, tree, on_red, Earlier::Nothing)?)
+    round::run_on(order, &wanted, &subject(order, candidate, tree, on_red, Earlier::Nothing)?)
 }
 
 /// Run checks on a merge. If it has the very files of the work, the agent can be told what it has not committed.

@@ -13,27 +13,29 @@ mod copy;
 mod feedback;
 mod fence;
 mod gates;
+mod gather;
 mod iteration;
 mod land;
+mod lanes;
 mod metadata;
 mod order;
 mod perform;
 mod plan;
 mod reconcile;
+mod round;
 mod wind_up;
 mod work;
 mod workers;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use piton_core::plan::{Oid, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
-use piton_core::run::line::Stage;
 use piton_core::run::{
-    self, Action, Command, Note, Proof, Recorded, Refusal, Run, Selection, Session, State, Status, StopReason,
+    self, Action, Command, Note, Recorded, Refusal, Run, Selection, Session, State, StopReason,
 };
 use piton_core::time::Timestamp;
 use piton_core::view;
@@ -45,12 +47,11 @@ use crate::journal::{Journal, JournalError};
 use crate::keeper::{Job, KeeperError};
 use crate::lock::Lock;
 use crate::project::Project;
-use crate::{clock, crash, disk, git, memory, secrets};
-use briefing::Briefing;
+use crate::{clock, crash, disk, git, memory};
 pub use briefing::{NoPrompt, next_prompt};
 use budget::Gauges;
 pub use land::PINS;
-use order::{Called, Member, Neighbour, Order, RedTip, Running, Site, Slots};
+use order::{Called, RedTip, Running, Site, Slots};
 pub use plan::PlanRead;
 use plan::PlanSeen;
 use reconcile::Rescues;
@@ -232,6 +233,7 @@ impl<'o> Loop<'o> {
                 sandbox,
                 settle_files,
                 slots: Slots::new(),
+                lanes: Arc::default(),
                 called: Called::default(),
                 red_tip: RedTip::default(),
                 passed: Passed::new(passes),
@@ -333,14 +335,11 @@ impl<'o> Loop<'o> {
         self.resting.retain(|action, _| wanted.contains(action));
         let cleans = wanted.iter().filter(|action| matches!(action, Action::Clean { .. })).count();
         let at_most = self.state.run().map_or(0, |run| run.session.max_parallel as usize);
-        let window = self.state.run().map_or(1, |run| run.landing_window() as usize);
         for action in wanted.clone() {
             match action {
                 Action::Start { .. } | Action::BeginProof { .. } => {}
                 action if self.under_way.contains_key(&action) => {}
-                // One that is over holds its place until its processes are gone.
-                Action::Prove { .. } if self.proofs_under_way() >= window => {}
-                Action::Prove { .. } if self.proofs_under_way() > 0 && memory::is_short() => {}
+                Action::Prove { .. } if !self.has_room_for_a_proof() => {}
                 // What is over gives way to what begins, on a disk that is slow for both, unless it becomes too much.
                 Action::Clean { .. } if cleans <= at_most && self.is_starting_agents() => {}
                 // A proof that is over may be about to pin something.
@@ -361,8 +360,14 @@ impl<'o> Loop<'o> {
             .any(|outcome| outcome.as_ref().is_ok_and(|events| !events.is_empty())))
     }
 
-    fn proofs_under_way(&self) -> usize {
-        self.under_way.keys().filter(|action| matches!(action, Action::Prove { .. })).count()
+    /// A proof that is over takes its place until its processes are gone.
+    fn has_room_for_a_proof(&self) -> bool {
+        let proofs = self.under_way.keys().filter(|action| matches!(action, Action::Prove { .. })).count();
+        let fits = |run: &Run| {
+            let checks = run.landing_checks_at_once() as usize;
+            proofs < run.landing_window() as usize && self.site.lanes.in_use() < checks
+        };
+        self.state.run().is_some_and(fits) && (proofs == 0 || !memory::is_short())
     }
 
     /// Whether a proof that ends with this task is under way, or about to be over.
@@ -409,126 +414,6 @@ impl<'o> Loop<'o> {
         self.workers
             .give(Box::new(carry_out))
             .map_err(|source| EngineError::Io { what: "cannot start a thread".to_owned(), source })
-    }
-
-    /// Everything a worker needs, gathered here: workers see neither journal nor state.
-    fn order(&mut self, action: &Action) -> Result<Option<Order>, EngineError> {
-        let Some(task) = action.task().and_then(|id| self.state.task(id).ok().flatten()) else {
-            return Ok(None);
-        };
-        let Some(mut run) = self.state.run().cloned() else { return Ok(None) };
-        secrets::restore(&mut run.settings.agents);
-        let task = task.clone();
-        let (mut ahead, mut passed, mut neighbours) = (Vec::new(), None, Vec::new());
-        if let Action::Prove { proof, .. } | Action::Land { proof, .. } = action {
-            let Some(proof) = run.line.proof(*proof).cloned() else { return Ok(None) };
-            let Some(members) = self.members(&proof.chain[..proof.chain.len() - 1])? else { return Ok(None) };
-            let bases = members.iter().map(|member| &member.task).chain([&task]);
-            let since = bases.map(|task| task.progress.landed_at_base).min().unwrap_or_default();
-            (ahead, neighbours) = (members, self.neighbours(since)?);
-            if let Stage::Passed(tree) = proof.stage {
-                passed = Some(tree);
-            }
-        }
-        let Some(spec) = self.spec(&task.id)? else { return Ok(None) };
-        let briefing = match action {
-            Action::Work { .. } => {
-                let guardrails = self.guardrails()?;
-                Briefing::gather(&self.journal, &self.site.project.home, &run, &task, &spec, guardrails)?
-            }
-            _ => {
-                let failure = briefing::failure(&self.journal, &self.run, &task)?.map(|(failure, _)| failure);
-                Briefing { failure, ..Briefing::default() }
-            }
-        };
-        let order = Order {
-            action: action.clone(),
-            site: Arc::clone(&self.site),
-            run: Arc::new(run),
-            task,
-            spec,
-            briefing,
-            ahead,
-            passed,
-            neighbours,
-            running: Running::default(),
-            place: OnceLock::new(),
-            ran: Arc::default(),
-        };
-        // Only the end of an agent's job says what it has used.
-        let has_worked = match action {
-            Action::Work { pass, .. } => order.agent_job(*pass).is_begun()?,
-            _ => false,
-        };
-        if self.begins_nothing && !has_worked {
-            order.running.stop();
-        }
-        Ok(Some(order))
-    }
-
-    /// Looked for once; what is added meanwhile is heard of.
-    fn guardrails(&mut self) -> Result<Vec<Advice>, EngineError> {
-        if self.guardrails.is_none() {
-            self.guardrails = Some(briefing::guardrails(&self.journal, &self.run)?);
-        }
-        Ok(self.guardrails.clone().unwrap_or_default())
-    }
-
-    fn question(&self, provider: &str) -> Option<ask::Question> {
-        let mut run = self.state.run().cloned()?;
-        secrets::restore(&mut run.settings.agents);
-        let overload = run.overloads.get(provider)?.clone();
-        let (site, running) = (Arc::clone(&self.site), Running::default());
-        Some(ask::Question { site, run: Arc::new(run), provider: provider.to_owned(), overload, running })
-    }
-
-    fn errand(&self) -> Result<Option<context::Errand>, EngineError> {
-        let Some(run) = self.state.run().cloned() else { return Ok(None) };
-        let Some(description) = run.settings.form.system().description() else { return Ok(None) };
-        // What a person skipped has made nothing.
-        let is_done = |spec: &TaskSpec| {
-            let task = self.state.task(&spec.id).ok().flatten();
-            task.is_some_and(|task| task.decided == Status::Completed)
-        };
-        let done = self.journal.specs(&self.run)?.into_iter().filter(is_done).collect();
-        let (site, run) = (Arc::clone(&self.site), Arc::new(run));
-        Ok(Some(context::Errand { site, run, description, done, running: Running::default() }))
-    }
-
-    /// Candidates by their names; nothing if one is unknown.
-    fn members(&mut self, tasks: &[TaskId]) -> Result<Option<Vec<Member>>, EngineError> {
-        let mut members = Vec::new();
-        for id in tasks {
-            let task = self.state.task(id).ok().flatten().cloned();
-            let Some((task, spec)) = task.zip(self.spec(id)?) else { return Ok(None) };
-            members.push(Member { task, spec });
-        }
-        Ok(Some(members))
-    }
-
-    fn neighbours(&mut self, since: u32) -> Result<Vec<Neighbour>, EngineError> {
-        let ids: Vec<TaskId> = self.state.landed_since(since).cloned().collect();
-        let mut neighbours = Vec::new();
-        for task in ids {
-            let checks = self.spec(&task)?.map(|spec| spec.checks.clone()).unwrap_or_default();
-            let at = self.state.task(&task).ok().flatten();
-            let gate = at.is_some_and(|task| task.gate);
-            let landed = match at.and_then(|task| task.proof.as_ref()) {
-                Some(Proof::Landed { commit, verified }) if commit != verified => Some(commit.clone()),
-                _ => None,
-            };
-            neighbours.push(Neighbour { task, landed, gate, checks });
-        }
-        Ok(neighbours)
-    }
-
-    fn spec(&mut self, id: &TaskId) -> Result<Option<Arc<TaskSpec>>, EngineError> {
-        if let Some(spec) = self.specs.get(id) {
-            return Ok(Some(Arc::clone(spec)));
-        }
-        let spec = self.journal.spec(&self.run, id)?.map(Arc::new);
-        self.specs.extend(spec.iter().map(|spec| (id.clone(), Arc::clone(spec))));
-        Ok(spec)
     }
 
     /// Jobs of attempts that are no longer the current ones, and all of them when the run stops at once.

@@ -15,6 +15,7 @@ use piton_core::run::{self, Action, CheckResult, CheckRun, Class, Command, Note,
 use piton_core::time::Span;
 
 use super::briefing::Briefing;
+use super::lanes::{Lane, Lanes};
 use crate::check_worktrees::{NoWorktree, Pool};
 use crate::checks::{AgentJob, Bench, Cut, First, NoResult, Passed};
 use crate::git::{GitError, Repo, Rescued, Worktree};
@@ -36,6 +37,7 @@ pub(super) struct Site {
     pub sandbox: Option<piton_core::plan::Sandbox>,
     pub settle_files: super::SettleFiles,
     pub slots: Slots,
+    pub lanes: Arc<Lanes>,
     pub called: Called,
     pub red_tip: RedTip,
     pub passed: Passed,
@@ -140,7 +142,9 @@ pub(super) struct Order {
     /// Where its worktree is, once it was asked for.
     pub place: OnceLock<Utf8PathBuf>,
     /// The checks that it has run.
-    pub ran: Arc<Mutex<Vec<CheckRun>>>,
+    pub ran: Arc<Mutex<Ran>>,
+    /// Of a proof: where its checks run.
+    pub _lane: Option<Arc<Lane>>,
 }
 
 /// A candidate for landing.
@@ -148,6 +152,14 @@ pub(super) struct Order {
 pub(super) struct Member {
     pub task: Task,
     pub spec: Arc<TaskSpec>,
+}
+
+/// Checks that have run for an action.
+#[derive(Debug, Default)]
+pub(super) struct Ran {
+    runs: Vec<CheckRun>,
+    /// How many of them could run at the same time, if they prove a candidate for landing.
+    lanes: Option<u32>,
 }
 
 /// A task that landed, and what judges it.
@@ -167,15 +179,26 @@ pub(super) struct Running(Arc<Mutex<Inner>>);
 #[derive(Debug, Default)]
 struct Inner {
     stopped: bool,
-    job: Option<Job>,
+    /// All so far. Several may be at work.
+    jobs: Vec<Job>,
     agents: Vec<AgentJob>,
+}
+
+impl Inner {
+    fn end_jobs(&self) {
+        let is_over = |job: &&Job| job.outcome().is_ok_and(|outcome| outcome.is_some());
+        for job in self.jobs.iter().filter(|job| !is_over(job)) {
+            // If the wish cannot be written, the job ends by its own limits.
+            let _ = job.request_stop();
+        }
+    }
 }
 
 impl Running {
     /// Note the job, and the agent if it is one's; `false` if it must not begin any more.
     pub(super) fn begin(&self, job: &Job, agent: Option<&str>) -> bool {
         let Ok(mut inner) = self.0.lock() else { return false };
-        inner.job = Some(job.clone());
+        inner.jobs.push(job.clone());
         inner.agents.extend(agent.map(|agent| AgentJob { agent: agent.to_owned(), job: job.clone() }));
         // A job that was begun by an earlier engine is waited for even now: its end is on its way.
         !inner.stopped
@@ -188,7 +211,7 @@ impl Running {
 
     /// Whether its job has begun.
     pub(super) fn has_begun(&self) -> bool {
-        let job = self.0.lock().ok().and_then(|inner| inner.job.clone());
+        let job = self.0.lock().ok().and_then(|inner| inner.jobs.last().cloned());
         job.is_some_and(|job| job.is_begun().unwrap_or(true))
     }
 
@@ -207,12 +230,17 @@ impl Running {
 
     fn stop_if(&self, wanted: impl FnOnce(Option<&Job>) -> bool) {
         if let Ok(mut inner) = self.0.lock()
-            && wanted(inner.job.as_ref())
+            && wanted(inner.jobs.last())
             && !std::mem::replace(&mut inner.stopped, true)
-            && let Some(job) = &inner.job
         {
-            // If the wish cannot be written, the job ends by its own limits.
-            let _ = job.request_stop();
+            inner.end_jobs();
+        }
+    }
+
+    /// End what is at work. The action itself goes on.
+    pub(super) fn end_jobs(&self) {
+        if let Ok(inner) = self.0.lock() {
+            inner.end_jobs();
         }
     }
 }
@@ -391,14 +419,20 @@ impl Order {
 
     /// Count a check that has run.
     pub(super) fn ran(&self, run: CheckRun) {
-        self.ran.lock().unwrap_or_else(PoisonError::into_inner).push(run);
+        self.ran.lock().unwrap_or_else(PoisonError::into_inner).runs.push(run);
+    }
+
+    /// So many checks of a proof could run at the same time.
+    pub(super) fn could_run_at_once(&self, lanes: usize) {
+        let mut ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
+        ran.lanes = ran.lanes.max(u32::try_from(lanes).ok());
     }
 
     /// The command that tells which checks have run, if any has.
     pub(super) fn checks_ran(&self) -> Option<Command> {
-        let runs = std::mem::take(&mut *self.ran.lock().unwrap_or_else(PoisonError::into_inner));
-        let (by, task) = ("Piton".to_owned(), self.task.id.clone());
-        (!runs.is_empty()).then(|| Command::Note { by, note: Note::ChecksRan { task, runs } })
+        let ran = std::mem::take(&mut *self.ran.lock().unwrap_or_else(PoisonError::into_inner));
+        let (by, task, Ran { runs, lanes }) = ("Piton".to_owned(), self.task.id.clone(), ran);
+        (!runs.is_empty()).then(|| Command::Note { by, note: Note::ChecksRan { task, runs, lanes } })
     }
 
     /// Processor time of a check that has just run.

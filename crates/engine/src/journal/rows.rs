@@ -382,6 +382,8 @@ pub(super) struct Moving {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
     pub slots: u32,
+    #[serde(default)]
+    pub judged_there: u32,
     pub dead: u32,
     pub streak: u32,
     #[serde(default, skip_serializing_if = "Outages::is_empty")]
@@ -431,6 +433,7 @@ impl Moving {
             gates,
             held,
             slots,
+            judged_there,
             dead,
             streak,
             outages,
@@ -455,6 +458,7 @@ impl Moving {
             gates: gates.clone(),
             held: *held,
             slots: *slots,
+            judged_there: *judged_there,
             dead: *dead,
             streak: *streak,
             outages: outages.clone(),
@@ -483,6 +487,7 @@ impl Moving {
             gates,
             held,
             slots,
+            judged_there,
             dead,
             streak,
             outages,
@@ -507,6 +512,7 @@ impl Moving {
             gates,
             held,
             slots,
+            judged_there,
             dead,
             streak,
             outages,

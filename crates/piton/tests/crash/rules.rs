@@ -88,7 +88,14 @@ fn commit_by_person(sandbox: &Sandbox) -> String {
 }
 
 /// Whatever no ref and no worktree holds is gone afterwards.
+/// Worktrees of checks hold nothing for long. Here they are gone at once.
 fn collect_garbage(sandbox: &Sandbox) {
+    for entry in sandbox.root.join(".worktrees/p").read_dir_utf8().into_iter().flatten().flatten() {
+        if entry.file_name().starts_with(".checks") {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    sandbox.git(&["worktree", "prune", "--expire=now"]);
     let expire = ["-c", "gc.reflogExpire=now", "-c", "gc.reflogExpireUnreachable=now"];
     sandbox.git(&[&expire[..], &["gc", "--quiet", "--prune=now"]].concat());
 }

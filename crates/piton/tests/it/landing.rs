@@ -93,6 +93,49 @@ fn the_check_of_a_neighbour_counts_too() {
     was_never_red(&sandbox);
 }
 
+/// B is checked together with what judges A. Each of the two checks waits for the other to begin.
+#[test]
+fn the_checks_of_different_tasks_run_beside_each_other() {
+    let sandbox = sandbox();
+    let root = sandbox.root().to_string();
+    sandbox.fifo("gate");
+    sandbox.fifo("met");
+    sandbox.program("a", &format!("! test -e B.txt || cat {root}/met"));
+    sandbox.program("b", &format!("echo > {root}/met"));
+    let check = |name: &str| format!("checks = ['{root}/bin/{name}']");
+    let tasks = task("A", &check("a")) + &task("B", &check("b"));
+    sandbox.plan_with("landing_parallel = 2", &tasks);
+    sandbox.script("[A]\nwrite A.txt a\n[B]\nwrite B.txt b\nmeet SIDE/gate\n");
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    run.until_says("A        landed");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0).says("B        landed").lacks("attempt 2");
+}
+
+/// A and B are red together as soon as what judges B says so. What judges A would not end there by itself.
+#[test]
+fn once_a_group_is_red_its_other_checks_are_ended() {
+    let sandbox = sandbox();
+    let root = sandbox.root().to_string();
+    for fifo in ["gate", "held", "arrived", "never"] {
+        sandbox.fifo(fifo);
+    }
+    let once = format!("mkdir {root}/$(basename $0).once 2>/dev/null &&");
+    let together = format!("{once} {{ echo > {root}/arrived; exec cat {root}/never; }}; exit 0");
+    sandbox.program("a", &format!("if test -e B.txt; then {together}; fi\ncat {root}/held"));
+    sandbox.program("b", &format!("{once} cat {root}/arrived\ntest -e fixed.txt || ! test -e A.txt"));
+    let check = |name: &str| format!("checks = ['{root}/bin/{name}']");
+    let tasks = task("A", &check("a")) + &task("B", &check("b"));
+    sandbox.plan_with("landing_parallel = 4", &tasks);
+    sandbox.script("[A]\nwrite A.txt a\n[B]\nif-feedback write fixed.txt x\nif-feedback exit 0\nwrite B.txt b\nmeet SIDE/gate\n");
+    let mut run = sandbox.piton(["run", "plan.toml", "--verbose"]).spawn();
+    run.until_says("A        waits for its checks");
+    sandbox.meet("gate");
+    run.until_says("not all can land together");
+    sandbox.meet("held");
+    let _ = run.wait().exits(0).says("A        landed").says("B        landed");
+}
+
 #[test]
 fn the_plans_landing_checks_run_on_the_merged_tree() {
     let sandbox = sandbox();

@@ -75,7 +75,7 @@ fn no_more_tasks_are_at_work_than_allowed() {
     let (mut working, mut most) = (0_i32, 0_i32);
     for event in sandbox.events() {
         working += i32::from(event.contains("\"attempt_started\""))
-            - i32::from(event.contains("\"event\":\"verified\""));
+            - i32::from(event.contains("\"event\":\"work_captured\""));
         most = most.max(working);
     }
     assert_eq!(most, 2);

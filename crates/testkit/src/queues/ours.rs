@@ -218,7 +218,7 @@ impl Ours {
     ) {
         then(self, world, &running);
         if let Some(task) = running.action.task().cloned() {
-            let note = Note::ChecksRan { task, runs: running.ran };
+            let note = Note::ChecksRan { task, runs: running.ran, lanes: None };
             self.submit(world, &Command::Note { by: "Piton".to_owned(), note });
         }
     }

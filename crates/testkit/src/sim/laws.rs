@@ -191,12 +191,16 @@ fn the_description_comes_last(sim: &Sim, event: &Event) -> Verdict {
     }
 }
 
-/// The engine has at most `max_parallel` tasks at work when it starts one.
+/// The engine has at most `max_parallel` tasks at work when it starts one, and fewer than that wait to be judged where they
+/// are to land.
 fn slots_are_bounded(sim: &Sim, event: &Event) -> Verdict {
     let Event::AttemptStarted { holder: Holder::Engine, .. } = event else { return Ok(()) };
     let max = sim.run().session.max_parallel as usize;
-    let taken = sim.state.tasks().filter(|t| t.is_engines() && t.decided.holds_slot()).count();
-    ensure(taken <= max, || format!("{taken} slots are taken of {max}"))
+    let open = sim.state.tasks().filter(|t| t.is_engines() && t.decided.holds_slot());
+    let (judged_there, at_work): (Vec<_>, Vec<_>) = open.partition(|task| task.is_candidate());
+    let (ahead, at_work) = (judged_there.len(), at_work.len());
+    ensure(at_work <= max, || format!("{at_work} slots are taken of {max}"))?;
+    ensure(ahead + at_work < 2 * max, || format!("{ahead} candidates beside {at_work} of {max} at work"))
 }
 
 /// If a plan asks for confirmation, only work is verified in which a fresh agent has found nothing to do, or a task
@@ -422,6 +426,8 @@ fn counters_equal_recounts(sim: &Sim) -> Verdict {
     let dead = count(|t| matches!(t.decided, Status::Abandoned | Status::Blocked));
     let run = sim.run();
     ensure(run.slots as usize == slots, || format!("{} slots, not {slots}", run.slots))?;
+    let ahead = count(|t| t.is_candidate() && t.decided.holds_slot());
+    ensure(run.judged_there as usize == ahead, || format!("{} ahead, not {ahead}", run.judged_there))?;
     ensure(run.dead as usize == dead, || format!("{} dead, not {dead}", run.dead))
 }
 

@@ -149,7 +149,7 @@ pub(super) fn stand_ins_are_planned(sim: &Sim, event: &Event) -> Verdict {
 /// An engine that waits has no task for a provider that was never out, and none that a stand-in could do.
 pub(super) fn nobody_waits_in_vain(sim: &mut Sim) -> Result<(), Broken> {
     let run = sim.run();
-    let idle = run.slots < run.session.max_parallel && run.stop.is_none() && run.streak == 0;
+    let idle = run.places_taken() < run.session.max_parallel && run.stop.is_none() && run.streak == 0;
     let gave_up = run.dead > 0 && run.settings.exhausted == Exhausted::Stop;
     if !idle || gave_up || run.session.selection != Selection::All {
         return Ok(());

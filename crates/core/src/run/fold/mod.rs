@@ -79,6 +79,7 @@ impl State {
                     gates: Vec::new(),
                     held: false,
                     slots: 0,
+                    judged_there: 0,
                     dead: 0,
                     streak: 0,
                     outages: Outages::new(),
@@ -427,12 +428,12 @@ impl State {
                     task.progress.booked.extend(Some(job.clone()).filter(|job| !job.is_empty()));
                 })
             }
-            Event::Noted { note: Note::ChecksRan { runs, .. }, .. } => {
+            Event::Noted { note: Note::ChecksRan { runs, lanes, .. }, .. } => {
                 if self.run.as_ref().is_some_and(|run| run.flakes.learn_from(runs)) {
                     self.on_run(|run| run.flakes.note(runs, at));
                 }
-                if runs.iter().any(|run| run.cpu.is_some()) {
-                    self.on_run(|run| run.check_load.note(runs));
+                if lanes.is_some() || runs.iter().any(|run| run.cpu.is_some()) {
+                    self.on_run(|run| run.check_load.note(runs, *lanes));
                 }
                 Ok(())
             }

@@ -420,7 +420,7 @@ impl<'a> Rules<'a> {
             if let Gate::Closed(reason) = Gate::of(self.run) {
                 return Err(Refusal::because(reason));
             }
-            if self.run.slots >= self.run.session.max_parallel {
+            if self.run.places_taken() >= self.run.session.max_parallel {
                 return Err(Refusal::because(format!(
                     "all {} slots are taken",
                     self.run.session.max_parallel

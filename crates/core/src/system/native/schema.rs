@@ -147,7 +147,7 @@ mirror! {
         /// How tasks that were proven together land: all in one move of the target (`batch`), or one by one, each proven
         /// (`each`), for those who bisect. Default: `batch`.
         land: Option<LandName>,
-        /// How many candidates for landing are proven at the same time. Default: as many as the processors bear, by
+        /// How many checks of merges that are to land run at the same time. Default: as many as the processors bear, by
         /// what check runs were seen to use.
         #[schemars(range(min = 1, max = 64))]
         landing_parallel: Option<u32>,
