@@ -85,7 +85,7 @@ pub enum Event {
         engine: String,
         reason: StopReason,
         /// Tasks that a person had skipped by then.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "crate::run::is_zero")]
         skipped: u32,
     },
     StopRequested {
@@ -539,11 +539,6 @@ pub enum StopReason {
     Environment {
         detail: String,
     },
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// Why a try failed; only `code` spends an attempt.

@@ -15,7 +15,7 @@ pub struct ImportedTask {
     /// Attempts that failed.
     pub spent: u32,
     /// Passes of agents that were asked to confirm.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
     pub confirmations: u32,
     /// Why it is called completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,11 +79,6 @@ pub struct ImportedFeedback {
     /// The attempt it is for.
     pub attempt: u32,
     pub feedback: String,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 impl ImportedTask {

@@ -27,6 +27,10 @@ const SPLIT: usize = 4;
 /// Checks shorter than this are not worth a second proof beside them: candidates that come meanwhile share the next proof.
 const SHORT: Span = Span::seconds(2);
 
+/// After a landing, so many times as long as a short proof takes there is no other while more candidates may come soon: what
+/// has landed is proven again with each move of the target that work from before it is part of.
+const GATHER: u64 = 2;
+
 /// So many proofs were begun since one that is long over, in all likelihood.
 const RECENT: u64 = 64;
 
@@ -54,6 +58,9 @@ pub struct Line {
     rate: Rate,
     /// How long a proof takes, by the last ones.
     took: Span,
+    /// When the target last moved to a proof, if that was short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    landed_at: Option<Timestamp>,
 }
 
 /// A proof that is under way, or has ended and means something still.
@@ -159,7 +166,7 @@ impl Line {
         let is_suspect = |task: &&TaskId| self.fewer.contains_key(*task);
         let (suspects, rest): (Vec<&TaskId>, Vec<&TaskId>) = open.into_iter().partition(is_suspect);
         let fresh = rest.iter().filter(|task| !self.screened.contains(**task)).count();
-        let is_short = !self.took.is_zero() && self.took < SHORT;
+        let is_short = self.is_short();
         if is_short || fresh <= self.rate.pass_together() {
             let mut wanted: Vec<Proposal> =
                 self.smaller(&suspects).map(|group| apart(&group)).take(free).collect();
@@ -190,6 +197,16 @@ impl Line {
         let groups = self.smaller(&suspects).chain(fresh.chunks(self.rate.group()).map(<[&TaskId]>::to_vec));
         wanted.extend(groups.take(free - wanted.len()).map(|group| apart(&group)));
         wanted
+    }
+
+    /// Until when the next proof waits for more candidates. Not after a clock was set back.
+    pub(super) fn gathers_until(&self, now: Timestamp) -> Option<Timestamp> {
+        let landed_at = self.landed_at.filter(|at| *at <= now)?;
+        Some(landed_at.plus(Span(self.took.0 * GATHER))).filter(|until| now < *until)
+    }
+
+    fn is_short(&self) -> bool {
+        !self.took.is_zero() && self.took < SHORT
     }
 
     /// Those that were red together, in smaller groups of neighbours.
@@ -376,7 +393,8 @@ impl Line {
     }
 
     /// A task has become part of the target.
-    pub(super) fn land(&mut self, task: &TaskId) {
+    pub(super) fn land(&mut self, task: &TaskId, at: Timestamp) {
+        self.landed_at = self.is_short().then_some(at);
         for proof in self.proofs.values_mut() {
             if proof.chain.first() == Some(task) {
                 proof.chain.remove(0);

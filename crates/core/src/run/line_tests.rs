@@ -63,7 +63,7 @@ impl Bench {
         let Some((_, proof)) = self.line.landable(self.land) else { return String::new() };
         let chain = proof.chain.clone();
         self.line.prepare(&chain, &tree(1), self.now);
-        chain.iter().for_each(|task| self.line.land(task));
+        chain.iter().for_each(|task| self.line.land(task, Timestamp(0)));
         chain.iter().map(TaskId::as_str).collect::<Vec<_>>().join(",")
     }
 
@@ -280,7 +280,7 @@ fn one_that_has_passed_alone_while_another_landed_is_proven_again_with_the_next(
     assert_eq!(bench.begin("b c"), "3!b 4!c");
     bench.line.prepare(&ids("b"), &tree(1), bench.now);
     bench.pass(4);
-    bench.line.land(&id("b"));
+    bench.line.land(&id("b"), Timestamp(0));
     assert_eq!(bench.land(), "", "the target has moved");
     assert_eq!(bench.begin("c d"), "5:c 6:c,d");
 }
@@ -304,7 +304,7 @@ fn whoever_comes_while_another_lands_is_built_on_it() {
     assert_eq!(bench.begin_with("x", "x"), "1!x");
     bench.line.prepare(&ids("x"), &tree(1), bench.now);
     assert_eq!(bench.begin("a b"), "2:x,a 3:x,a,b");
-    bench.line.land(&id("x"));
+    bench.line.land(&id("x"), Timestamp(0));
     assert_eq!(bench.line.proof(3).map(|proof| proof.chain.clone()), Some(ids("a b")));
 }
 
@@ -338,4 +338,17 @@ fn nothing_is_begun_beside_what_is_about_to_land() {
     // The target was moved away under it.
     bench.line.leave(&id("b"));
     assert!(!bench.line.is_landing(&id("a")));
+}
+
+#[test]
+fn after_a_short_proof_the_next_waits_a_moment_for_more() {
+    let mut line = Line { took: Span(500), ..Line::default() };
+    line.land(&id("a"), Timestamp(10_000));
+    let until = |now| line.gathers_until(Timestamp(now));
+    assert_eq!([10_000, 10_999].map(until), [Some(Timestamp(11_000)); 2]);
+    assert_eq!(until(11_000), None);
+    assert_eq!(until(9_000), None, "the clock was set back");
+    line.took = Span::seconds(60);
+    line.land(&id("b"), Timestamp(10_000));
+    assert_eq!(line.gathers_until(Timestamp(10_000)), None, "long proofs do not wait");
 }

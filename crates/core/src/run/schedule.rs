@@ -162,7 +162,7 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
         }));
     }
     if !at_once {
-        actions.extend(landings(state, run));
+        actions.extend(landings(state, run, now));
     }
     for task in state.cleaning.iter().filter_map(known) {
         actions.push(Action::Clean { task: task.id.clone(), fence: task.fence });
@@ -187,8 +187,18 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
     actions
 }
 
+/// Until when the line waits for more candidates, if any may come soon and no task waits for one that is there.
+fn gathers_until(state: &State, run: &Run, now: Timestamp) -> Option<Timestamp> {
+    let are_enough = state.queue.len() + 1 >= run.session.max_parallel as usize;
+    let may_come = run.slots > run.judged_there;
+    let is_awaited = |id: &TaskId| state.links(id).is_ok_and(|links| !links.dependents.is_empty());
+    let is_calm = may_come && !are_enough && !state.queue.is_empty();
+    let until = run.line.gathers_until(now).filter(|_| is_calm)?;
+    (!state.queue.iter().any(|(_, id)| is_awaited(id))).then_some(until)
+}
+
 /// What is to be proven, and what of it to land.
-fn landings(state: &State, run: &Run) -> Vec<Action> {
+fn landings(state: &State, run: &Run, now: Timestamp) -> Vec<Action> {
     let known = |id: &TaskId| state.task(id).ok().flatten();
     let last = |proof: &Proving| proof.chain.last().and_then(known).map(|task| (task.id.clone(), task.fence));
     let (line, land) = (&run.line, run.settings.land);
@@ -201,7 +211,7 @@ fn landings(state: &State, run: &Run) -> Vec<Action> {
         actions.extend(next.map(|(proof, (task, fence))| Action::Land { proof, task, fence }));
     }
     let queue: Vec<&TaskId> = state.queue.iter().map(|(_, id)| id).collect();
-    if !queue.is_empty() {
+    if !queue.is_empty() && gathers_until(state, run, now).is_none() {
         let is_exclusive = |id: &TaskId| known(id).is_some_and(|task| is_exclusive(state, task));
         let wanted = line.wanted(&queue, is_exclusive, run.landing_window(), land);
         actions
@@ -336,13 +346,16 @@ pub fn startable<'s>(state: &'s State, run: &'s Run, now: Timestamp) -> impl Ite
 
 /// When to look again although nothing happened: the end of a pause or of a limit.
 pub fn wake_at(state: &State, now: Timestamp) -> Option<Timestamp> {
-    let run = state.run().filter(|run| over_budget(run).is_none())?;
-    let run = Some(run).filter(|run| run.stop.is_none())?;
+    let run = state.run()?;
+    let gathers = gathers_until(state, run, now);
+    let Some(run) = Some(run).filter(|run| over_budget(run).is_none() && run.stop.is_none()) else {
+        return gathers;
+    };
     // If nothing is left to start, there is no provider to wait for.
     let waits = state.counts().sum(|status| matches!(status, Status::Pending | Status::Failed)) > 0;
     let out = limits(run, now).map(|(_, until)| until).chain(probes(run, now)).filter(|_| waits);
     let asks = overload::asks(run, now).filter(|_| needs_providers(state, run));
-    out.chain(asks).chain(paused_until(state, now)).min()
+    out.chain(asks).chain(paused_until(state, now)).chain(gathers).min()
 }
 
 /// When the next pause of a task ends. A task that is already due waits for a slot or a barrier: an event will wake the

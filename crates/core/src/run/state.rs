@@ -69,7 +69,7 @@ pub struct Run {
     /// Tasks holding a parallel slot of the engine.
     pub slots: u32,
     /// Candidates among them, whose checks run where they are to land.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
     pub judged_there: u32,
     /// Tasks abandoned or blocked.
     pub dead: u32,
@@ -415,7 +415,7 @@ impl State {
                     _ if task.is_candidate() => {}
                     Status::Merging => {}
                     Status::Completed if before != after && task.progress.landed_no.is_some() => {
-                        run.line.land(&id);
+                        run.line.land(&id, at);
                     }
                     _ if run.line.knows(&id) => run.line.leave(&id),
                     _ => {}

@@ -24,7 +24,7 @@ pub enum RunStatus {
     Stopped(StopReason),
     /// Nothing is left to do; a person may have skipped tasks.
     Completed {
-        #[serde(skip_serializing_if = "is_zero")]
+        #[serde(skip_serializing_if = "crate::run::is_zero")]
         skipped: u32,
     },
     /// Every task is completed according to the ledger, but these gates have not passed on the current work.
@@ -72,11 +72,6 @@ impl RunStatus {
             RunStatus::Closed(_) => "closed",
         }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
