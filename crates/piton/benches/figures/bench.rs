@@ -156,8 +156,9 @@ pub(crate) fn plan(tasks: usize, parallel: usize, agent: &str, each: impl Fn(usi
     );
     for n in 1..=tasks {
         let more = each(n);
+        let checks = if more.contains("checks =") { "" } else { "checks = []\n" };
         text += &format!(
-            "[[task]]\nid = \"T{n}\"\ntitle = \"Write the file of {n}\"\nprompt = \"Write it.\"\nchecks = []\n{more}"
+            "[[task]]\nid = \"T{n}\"\ntitle = \"Write the file of {n}\"\nprompt = \"Write it.\"\n{checks}{more}"
         );
     }
     text

@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people, which may panic")]
 
 mod bench;
+mod checked;
 mod commands;
 mod files;
 mod gits;
@@ -24,12 +25,13 @@ use bench::Figure;
 
 type Part = (&'static str, fn() -> Vec<Figure>);
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     ("journal", journal::figures),
     ("ledger", ledger::figures),
     ("files", files::figures),
     ("lists", lists::figures),
     ("runs", runs::figures),
+    ("checked", checked::figures),
     ("landings", landings::figures),
     ("streams", streams::figures),
     ("makespan", makespans::figures),

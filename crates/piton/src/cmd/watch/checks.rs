@@ -16,7 +16,7 @@ const SHOWN: usize = 20;
 
 #[derive(Debug, Args)]
 pub(crate) struct ChecksArgs {
-    /// Show every check, not only those that flake or run most
+    /// Show every check, not only those that flake or run most; JSON has every one
     #[arg(long)]
     pub all: bool,
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub(crate) struct ChecksArgs {
 
 pub(crate) fn checks(args: &ChecksArgs) -> Outcome<Exit> {
     let FoundRun { journal, run, .. } = find::run(&args.which)?;
-    let most = if args.all { usize::MAX } else { SHOWN };
+    let most = if args.all || args.json { usize::MAX } else { SHOWN };
     // One more shows that there are more.
     let mut counts = journal.check_counts(&run, most.saturating_add(1))?;
     let has_more = counts.len() > most;
