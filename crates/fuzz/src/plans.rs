@@ -215,6 +215,9 @@ fn policy(settings: &Settings) -> Table {
         ("author", &settings.author),
         ("feedback", &settings.feedback),
     ];
+    if settings.late_conflicts {
+        said.insert("early_conflicts".to_owned(), Value::Boolean(false));
+    }
     let window = settings.landing_parallel.map(|most| Value::Integer(most.into()));
     said.extend(window.map(|most| ("landing_parallel".to_owned(), most)));
     for (key, value) in texts {

@@ -337,7 +337,10 @@ impl Chronicle {
                 lay_over(self.carried.entry(file.clone()).or_insert(Value::Null), fields);
             }
             Note::Began { began } => self.started_at = Some(*began),
-            Note::Spent { .. } | Note::ChecksRan { .. } | Note::PlanUnreadable { .. } => {}
+            Note::Spent { .. }
+            | Note::ChecksRan { .. }
+            | Note::ConflictsAhead { .. }
+            | Note::PlanUnreadable { .. } => {}
             Note::Heard { file, shown, edit } => {
                 let heard = Heard { file: file.clone(), shown: *shown, edit: edit.clone() };
                 add(&mut self.heard, heard);

@@ -221,6 +221,9 @@ pub struct Settings {
     /// How many checks of candidates for landing run at the same time. None: as many as the processors bear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landing_parallel: Option<u32>,
+    /// Nobody looks for conflicts while work is under way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late_conflicts: bool,
 }
 
 impl Settings {
@@ -282,6 +285,7 @@ impl Default for Settings {
             landing_wait: Span::minutes(10),
             land: Land::default(),
             landing_parallel: None,
+            late_conflicts: false,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::evidence::Mark;
 use super::holding::HolderProcess;
 use super::imported::ImportedTask;
 use super::line::ProofEnd;
-pub use super::note::{CheckRun, ContextUpdate, Note};
+pub use super::note::{CheckRun, ConflictAhead, ContextUpdate, Note};
 use super::pointers::Pointers;
 use super::reopen::Reopening;
 use super::report::{CommitMade, Report, Tests};
@@ -416,7 +416,8 @@ impl Event {
                 Note::Told { task, .. }
                 | Note::Spent { task, .. }
                 | Note::Errors { task, .. }
-                | Note::ChecksRan { task, .. } => Some(task),
+                | Note::ChecksRan { task, .. }
+                | Note::ConflictsAhead { task, .. } => Some(task),
                 Note::Guardrail { .. }
                 | Note::GuardrailRemoved { .. }
                 | Note::Carried { .. }

@@ -39,8 +39,8 @@ pub use ending::{
     TOGETHER,
 };
 pub use event::{
-    AgentEnd, CheckResult, CheckRun, Class, ContextUpdate, Event, Next, Note, Recorded, Selection, Session,
-    StopMode, StopReason, Verdict, Work,
+    AgentEnd, CheckResult, CheckRun, Class, ConflictAhead, ContextUpdate, Event, Next, Note, Recorded,
+    Selection, Session, StopMode, StopReason, Verdict, Work,
 };
 pub use evidence::{Evidence, Mark};
 pub use holding::HolderProcess;
@@ -58,5 +58,5 @@ pub use settings::{follows_settings, settings_that_wait};
 pub use state::{Changes, Closed, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};
 pub use task::{Answer, Awaited, Carried, Holder, Intent, Pass, Progress, Proof, Red, Status, Task};
-pub(crate) use usage::{is_of_a_worker, is_zero};
 pub use usage::{Bill, Bills, Bound, ByModel, Live, Usage, bound_reached, over_budget, usage_since};
+pub(crate) use usage::{is_of_a_worker, is_zero};

@@ -65,6 +65,9 @@ pub enum Note {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         job: String,
     },
+    /// What the work of a task that is under way is in conflict with, as far as it is seen now. Nothing: with nothing any
+    /// more.
+    ConflictsAhead { task: TaskId, fence: u64, conflicts: Vec<ConflictAhead> },
     /// Checks that ran, with any result: for this task, or for a chain whose last task this is.
     ChecksRan {
         task: TaskId,
@@ -73,6 +76,15 @@ pub enum Note {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lanes: Option<u32>,
     },
+}
+
+/// Work that could not be merged as it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ConflictAhead {
+    /// The task under way that changes the same; without one, it is the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<TaskId>,
+    pub files: Vec<String>,
 }
 
 /// How often a check ran on one tree, and with which results.

@@ -25,6 +25,7 @@ fn followed(run: &Run, now: &Settings) -> Settings {
         landing_wait: now.landing_wait,
         land: now.land,
         landing_parallel: now.landing_parallel,
+        late_conflicts: now.late_conflicts,
         ..run.settings.clone()
     }
 }

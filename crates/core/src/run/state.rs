@@ -13,6 +13,7 @@ use super::event::{CheckResult, ContextUpdate, Selection, Session, StopMode, Sto
 use super::flakes::Flakes;
 use super::line::Line;
 use super::load::CheckLoad;
+use super::note::ConflictAhead;
 use super::overload::Overloads;
 use super::provider::Outages;
 use super::tally::{Cell, Counts, Horizon, Tally};
@@ -104,6 +105,9 @@ pub struct Run {
     /// What a person should look at in work that passed, by task.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub noticed: BTreeMap<TaskId, String>,
+    /// Conflicts that are coming, by the task that will have to resolve them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub conflicts_ahead: BTreeMap<TaskId, Vec<ConflictAhead>>,
     /// When settings were last adopted while this engine was running, and which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<(Timestamp, Vec<String>)>,
@@ -112,6 +116,11 @@ pub struct Run {
 impl Run {
     pub fn stops_at_once(&self) -> bool {
         self.stop == Some(StopMode::AtOnce)
+    }
+
+    /// Whether this is all that is known of conflicts of a task that are coming.
+    pub(super) fn is_told_ahead(&self, task: &TaskId, conflicts: &[ConflictAhead]) -> bool {
+        self.conflicts_ahead.get(task).map_or(&[][..], Vec::as_slice) == conflicts
     }
 
     /// How many of the engine's places for agents are taken. A candidate whose checks run where it is to land leaves its
@@ -286,6 +295,11 @@ impl State {
         self.links.get(id).ok_or_else(|| Missing::Links(id.clone()))
     }
 
+    /// The tasks that the engine is at work on.
+    pub fn active(&self) -> impl Iterator<Item = &Task> {
+        self.active.iter().filter_map(|id| self.tasks.get(id))
+    }
+
     /// Every task of a complete state, in the order of ids.
     pub fn tasks(&self) -> impl Iterator<Item = &Task> {
         self.tasks.values()
@@ -410,6 +424,10 @@ impl State {
                 run.dead = shifted(run.dead, i64::from(dead_after) - i64::from(dead_before));
                 if !task.is_engines() {
                     run.left_alone(&id);
+                }
+                // From here on the landing tells.
+                if task.is_candidate() || after == Status::Merging || after.is_settled() {
+                    run.conflicts_ahead.remove(&id);
                 }
                 match after {
                     _ if task.is_candidate() => {}

@@ -299,6 +299,11 @@ impl Task {
             || matches!(self.decided, InProgress | Confirming | Verifying | Verified | Merging)
     }
 
+    /// An agent of the engine may be working on it.
+    pub fn is_under_way(&self) -> bool {
+        self.is_engines() && matches!(self.decided, Status::InProgress | Status::Confirming)
+    }
+
     /// It is in the landing line: its checks have passed, or run where it is to land.
     pub fn is_candidate(&self) -> bool {
         let is_judged_there = self.decided == Status::Verifying && self.progress.queued.is_some();

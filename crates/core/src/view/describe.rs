@@ -259,6 +259,12 @@ pub fn describe(event: &Event) -> Description {
             Note::Spent { agent, used, estimate, .. } => {
                 (Tone::Quiet, format!("{agent} used {}", super::used_in_all(used.as_ref(), estimate)))
             }
+            Note::ConflictsAhead { conflicts, .. } => match conflicts.is_empty() {
+                true => (Tone::Quiet, "no conflict is coming any more".to_owned()),
+                false => {
+                    (Tone::Warning, format!("a conflict is coming: {}", super::conflicts_ahead(conflicts)))
+                }
+            },
             Note::ChecksRan { runs, .. } => {
                 let ran = counted(runs.iter().map(|run| u64::from(run.runs)).sum(), "check run");
                 let flaked: Vec<&str> =

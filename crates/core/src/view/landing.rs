@@ -1,8 +1,8 @@
 //! What candidates for landing wait for, and why they are proven as they are.
 
 use crate::plan::TaskId;
-use crate::run::Run;
 use crate::run::line::{Policy, Stage};
+use crate::run::{ConflictAhead, Run};
 
 /// How far a verified task is in the landing line; nothing if it waits for its turn.
 pub fn in_line(run: &Run, task: &TaskId) -> Option<String> {
@@ -25,6 +25,15 @@ pub fn in_line(run: &Run, task: &TaskId) -> Option<String> {
     })
 }
 
+/// What work under way will be in conflict with.
+pub fn conflicts_ahead(conflicts: &[ConflictAhead]) -> String {
+    let one = |conflict: &ConflictAhead| {
+        let with = conflict.with.as_ref().map_or("the target".to_owned(), ToString::to_string);
+        format!("with {with} in {}", some(&conflict.files))
+    };
+    conflicts.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
 /// How candidates are proven at the moment, and why.
 pub fn policy(run: &Run) -> String {
     let failing = format!("{} of 100 candidates failed to land lately", run.line.failing_percent());
@@ -34,10 +43,10 @@ pub fn policy(run: &Run) -> String {
     }
 }
 
-/// Some tasks: the first by their names.
-pub(super) fn some(tasks: &[TaskId]) -> String {
+/// Some tasks or files: the first by their names.
+pub(super) fn some(tasks: &[impl ToString]) -> String {
     const NAMED: usize = 3;
-    let names: Vec<&str> = tasks.iter().take(NAMED).map(TaskId::as_str).collect();
+    let names: Vec<String> = tasks.iter().take(NAMED).map(ToString::to_string).collect();
     match tasks.len().saturating_sub(NAMED) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),

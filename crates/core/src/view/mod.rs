@@ -12,7 +12,7 @@ mod why;
 
 pub use cost::{By, Cost, Costs, cost};
 pub use describe::{Description, Tone, describe};
-pub use landing::{in_line, policy};
+pub use landing::{conflicts_ahead, in_line, policy};
 pub use orient::{Format, Orientation};
 pub use stream::{Lines, Stream};
 pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code, group_status};

@@ -185,6 +185,10 @@ impl Search<'_> {
                 _ => {
                     let attempt = format!("attempt {} of {}", task.attempt, task.budget);
                     self.say(depth, format!("{id} has been in progress for {since}, {attempt}"));
+                    if let Some(conflicts) = self.run.conflicts_ahead.get(id) {
+                        let ahead = super::conflicts_ahead(conflicts);
+                        self.say(depth + 1, format!("as it is now, its work will be in conflict {ahead}"));
+                    }
                     self.standing_in(task, depth + 1);
                     self.engine(depth + 1);
                     self.help(format!("piton output {id} -f"));

@@ -10,7 +10,7 @@ use piton_core::prompt::{
 use piton_core::run::{
     self, CheckLog, Class, Ending, Event, Holder, Note, Pointers, Proof, Recorded, Reopening, Run, Task,
 };
-use piton_core::view::{Format, Orientation};
+use piton_core::view::{self, Format, Orientation};
 
 use super::iteration;
 use crate::agent;
@@ -102,7 +102,14 @@ impl Briefing {
         guardrails: Vec<Advice>,
     ) -> Result<Briefing, JournalError> {
         let History { failure, tries, looks } = history(journal, home, &run.id, task)?;
-        let advice = advice(journal, &run.id, task, failure.as_ref())?;
+        let mut advice = advice(journal, &run.id, task, failure.as_ref())?;
+        advice.extend(run.conflicts_ahead.get(&task.id).map(|conflicts| Advice {
+            by: "Piton".to_owned(),
+            text: format!(
+                "What others change meets this work: it will be in conflict {}. Keep your changes there small, so that both fit.",
+                view::conflicts_ahead(conflicts)
+            ),
+        }));
         let wider = run.settings.rung(task.spent) == Some(prompt::WIDER);
         Ok(Briefing {
             before: before(journal, &run.id, task)?,

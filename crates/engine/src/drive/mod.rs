@@ -3,6 +3,7 @@
 //! One thread decides and writes the journal; each action runs in a thread of its own and answers with
 //! commands. Nothing but the state says what is next, so starting and going on are the same thing.
 
+mod ahead;
 mod append;
 mod ask;
 mod briefing;
@@ -48,6 +49,7 @@ use crate::keeper::{Job, KeeperError};
 use crate::lock::Lock;
 use crate::project::Project;
 use crate::{clock, crash, disk, git, memory};
+use ahead::Outlook;
 pub use briefing::{NoPrompt, next_prompt};
 use budget::Gauges;
 pub use land::PINS;
@@ -140,6 +142,7 @@ impl Handle {
 #[derive(Debug)]
 enum Wake {
     Done(Action, Vec<Command>),
+    LookedAhead(ahead::Looked),
     Interrupt,
     TerminalClosed,
 }
@@ -186,6 +189,7 @@ struct Loop<'o> {
     interrupts: u32,
     rescues: Rescues,
     gauges: Gauges,
+    outlook: Outlook,
     looked: Instant,
     /// Since when nothing but waiting landings is left.
     idle_since: Option<Instant>,
@@ -253,6 +257,7 @@ impl<'o> Loop<'o> {
             interrupts: 0,
             rescues: Rescues::default(),
             gauges: Gauges::default(),
+            outlook: Outlook::default(),
             looked: Instant::now(),
             idle_since: None,
             begins_nothing: false,
@@ -512,6 +517,7 @@ impl<'o> Loop<'o> {
             crash::point("engine.after-commit");
         }
         self.gauges.look(&self.state, &self.under_way, clock::now());
+        self.look_ahead()?;
         self.observer.tick(&self.state);
         Ok(())
     }
@@ -524,6 +530,10 @@ impl<'o> Loop<'o> {
                 // Should it still be wanted afterwards, it changed nothing: not again at once.
                 self.resting.insert(action, Instant::now() + REST);
                 commands.extend(results);
+            }
+            Wake::LookedAhead(looked) => {
+                self.outlook.heard(&looked);
+                commands.extend(looked.commands);
             }
             Wake::Interrupt => {
                 self.interrupts += 1;

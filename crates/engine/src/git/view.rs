@@ -100,6 +100,20 @@ impl View {
 }
 
 impl Worktree {
+    /// The tree of what it holds now, tracked and untracked but not ignored. An agent may be at work in it.
+    pub fn tree_now(&self) -> Result<Oid, GitError> {
+        self.check_own()?;
+        let view = self.view()?;
+        let status = view.status(self)?;
+        match status.head.as_ref().filter(|_| status.is_clean()) {
+            Some(head) => self.repo().tree_of(head),
+            None => {
+                view.index().add_all(&status)?;
+                view.index().write_tree()
+            }
+        }
+    }
+
     pub(super) fn view(&self) -> Result<View, GitError> {
         View::make(self)
     }

@@ -8,8 +8,8 @@ use piton_core::run::flakes::Flakes;
 use piton_core::run::line::Line;
 use piton_core::run::load::CheckLoad;
 use piton_core::run::{
-    Awaited, Bill, Bills, Closed, ContextUpdate, Counts, Event, Holder, Outages, Overloads, Progress, Proof,
-    Recorded, Run, Session, Status, StopMode, StopReason, Task,
+    Awaited, Bill, Bills, Closed, ConflictAhead, ContextUpdate, Counts, Event, Holder, Outages, Overloads,
+    Progress, Proof, Recorded, Run, Session, Status, StopMode, StopReason, Task,
 };
 use piton_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -400,6 +400,8 @@ pub(super) struct Moving {
     pub flakes: Flakes,
     #[serde(default, skip_serializing_if = "CheckLoad::is_unknown")]
     pub check_load: CheckLoad,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub conflicts_ahead: BTreeMap<TaskId, Vec<ConflictAhead>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextUpdate>,
     #[serde(default, skip_serializing_if = "Bills::is_empty")]
@@ -443,6 +445,7 @@ impl Moving {
             line,
             flakes,
             check_load,
+            conflicts_ahead,
             context,
             used,
             noticed,
@@ -468,6 +471,7 @@ impl Moving {
             line: line.clone(),
             flakes: flakes.clone(),
             check_load: *check_load,
+            conflicts_ahead: conflicts_ahead.clone(),
             context: context.clone(),
             used: used.clone(),
             noticed: noticed.clone(),
@@ -497,6 +501,7 @@ impl Moving {
             line,
             flakes,
             check_load,
+            conflicts_ahead,
             context,
             used,
             noticed,
@@ -522,6 +527,7 @@ impl Moving {
             line,
             flakes,
             check_load,
+            conflicts_ahead,
             context,
             used,
             noticed,

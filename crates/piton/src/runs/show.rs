@@ -1,7 +1,7 @@
 //! A run for a person: what is done, what is going on, what needs help.
 
 use camino::Utf8Path;
-use piton_core::plan::RunId;
+use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{self, Proof, Status, Task};
 use piton_core::time::Timestamp;
 use piton_core::view::{self, GroupStatus};
@@ -89,7 +89,7 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, listed
         let told = format!("  {} {verb}: piton checks", view::counted(flaky, "check"));
         ui::answer_line(ui::styled(ui::WARNING, told));
     }
-    for told in noticed(&facts).take(MOST) {
+    for told in conflicts_ahead(&facts).chain(noticed(&facts)).take(MOST) {
         ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&told))));
     }
     let mut notable = journal.under_way(run)?;
@@ -119,6 +119,13 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, listed
         artifacts.show();
     }
     Ok(())
+}
+
+pub(crate) fn conflicts_ahead(facts: &piton_core::run::Run) -> impl Iterator<Item = String> {
+    let told = |(task, conflicts): (&TaskId, &Vec<_>)| {
+        format!("{task} will be in conflict {}, as it is now", view::conflicts_ahead(conflicts))
+    };
+    facts.conflicts_ahead.iter().map(told)
 }
 
 /// What a person should look at in work that was accepted.

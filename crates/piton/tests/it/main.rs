@@ -11,6 +11,7 @@ macro_rules! shows {
 }
 
 mod adding;
+mod ahead;
 mod answers;
 mod caches;
 mod demo;

@@ -89,6 +89,7 @@ impl State {
                     line: Line::default(),
                     flakes: Flakes::default(),
                     check_load: CheckLoad::default(),
+                    conflicts_ahead: BTreeMap::new(),
                     context: None,
                     used: Bills::new(),
                     noticed: BTreeMap::new(),
@@ -427,6 +428,13 @@ impl State {
                     }
                     task.progress.booked.extend(Some(job.clone()).filter(|job| !job.is_empty()));
                 })
+            }
+            Event::Noted { note: Note::ConflictsAhead { task, conflicts, .. }, .. } => {
+                self.on_run(|run| match conflicts.is_empty() {
+                    true => drop(run.conflicts_ahead.remove(task)),
+                    false => drop(run.conflicts_ahead.insert(task.clone(), conflicts.clone())),
+                });
+                Ok(())
             }
             Event::Noted { note: Note::ChecksRan { runs, lanes, .. }, .. } => {
                 if self.run.as_ref().is_some_and(|run| run.flakes.learn_from(runs)) {

@@ -230,11 +230,19 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             | Note::Told { task, .. }
             | Note::Errors { task, .. }
             | Note::ChecksRan { task, .. }
+            | Note::ConflictsAhead { task, .. }
             | Note::Spent { task, .. } = note
             {
                 let known = on.known(task)?;
                 if let Note::Spent { job, .. } = note
                     && known.progress.booked.contains(job)
+                {
+                    return Ok(Vec::new());
+                }
+                if let Note::ConflictsAhead { fence, conflicts, .. } = note
+                    && (known.fence != *fence
+                        || !known.is_under_way()
+                        || on.run.is_told_ahead(task, conflicts))
                 {
                     return Ok(Vec::new());
                 }

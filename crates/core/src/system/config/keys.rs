@@ -34,6 +34,7 @@ pub(in crate::system) const POLICY: Keys = Keys {
         "landing_wait",
         "land",
         "landing_parallel",
+        "early_conflicts",
         "commit_prefix",
         "author",
         "startup",

@@ -55,6 +55,7 @@ pub struct Policy {
     pub landing_wait: Option<Span>,
     pub land: Option<Land>,
     pub landing_parallel: Option<u32>,
+    pub early_conflicts: Option<bool>,
     pub commit_prefix: Option<String>,
     pub author: Option<String>,
 }
@@ -284,6 +285,7 @@ fn read_policy(walk: &mut Walk<'_>, section: &Section<'_>, weaker: &Policy) -> P
         landing_parallel: section
             .number(walk, "landing_parallel", 1..=MAX_PARALLEL)
             .or(weaker.landing_parallel),
+        early_conflicts: section.flag(walk, "early_conflicts").or(weaker.early_conflicts),
         commit_prefix: section
             .line(walk, "commit_prefix")
             .map(|said| said.value.to_owned())
@@ -393,6 +395,7 @@ impl Config {
             landing_wait: policy.landing_wait.unwrap_or(built_in.landing_wait),
             land: policy.land.unwrap_or_default(),
             landing_parallel: policy.landing_parallel,
+            late_conflicts: policy.early_conflicts == Some(false),
             auto_answer: built_in.auto_answer,
             no_commits: built_in.no_commits,
             in_sequence: built_in.in_sequence,

@@ -194,6 +194,7 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
         landing_wait,
         land,
         landing_parallel,
+        late_conflicts,
     } = before;
     let pairs = [
         ("issue", json!(form.issue()), json!(after.form.issue())),
@@ -218,6 +219,7 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
         ("landing_wait", json!(landing_wait.to_string()), json!(after.landing_wait.to_string())),
         ("land", json!(land), json!(after.land)),
         ("landing_parallel", json!(landing_parallel), json!(after.landing_parallel)),
+        ("early_conflicts", json!(!late_conflicts), json!(!after.late_conflicts)),
     ];
     let differ = pairs.into_iter().filter(|(_, before, after)| before != after);
     differ

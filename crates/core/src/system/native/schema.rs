@@ -151,6 +151,9 @@ mirror! {
         /// what check runs were seen to use.
         #[schemars(range(min = 1, max = 64))]
         landing_parallel: Option<u32>,
+        /// Whether Piton looks, while agents work, for conflicts of their work with the target and with each other.
+        /// Default: `true`.
+        early_conflicts: Option<bool>,
         /// Put before `[ID]` in commit subjects.
         #[schemars(length(min = 1))]
         commit_prefix: Option<String>,

@@ -63,6 +63,7 @@ exhausted = "continue"     # when a task's attempts are spent: "stop", "continue
 # landing_wait = "10m"             # how long landing waits for uncommitted changes in your checkout
 # land = "each"                    # tasks that were proven together land one by one, each proven
 # landing_parallel = 2             # checks of merges that run at once; by itself, as many as the processors bear
+# early_conflicts = false          # do not look for conflicts while agents work
 # startup = "2m"                   # an agent that has said nothing at all by then is run again
 # protected = ["tests/**"]         # files that no task changes unless it names them, beside those of CI
 # protect = "report"               # or "block" work that changes them

@@ -90,6 +90,9 @@ fn policy(settings: &Settings) -> String {
     }
     let window = settings.landing_parallel.map(|most| format!("landing_parallel = {most}\n"));
     toml += &window.unwrap_or_default();
+    if settings.late_conflicts {
+        toml += "early_conflicts = false\n";
+    }
     let fences = &settings.fences;
     toml += &fences.startup.map_or_else(String::new, |startup| format!("startup = {}\n", span(startup)));
     if !fences.protected.is_empty() {

@@ -14,7 +14,7 @@ use crate::args::OfRun;
 use crate::failure::{Exit, FINE, Outcome};
 use crate::paths;
 use crate::runs::found::FoundRun;
-use crate::runs::{begin, find, standing};
+use crate::runs::{begin, find, show, standing};
 use crate::ui::{self, BOLD, DIM};
 
 /// The exit code of a run that is not complete.
@@ -111,13 +111,11 @@ pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
     tasks.extend(journal.under_way(&run)?);
     let chronicle = journal.stories(&run, tasks.iter().map(|task| &task.id))?;
     let places = places(&tasks, &chronicle);
-    let facts = match places.iter().any(|place| place.task.is_candidate()) {
-        true => Some(standing::facts(&journal, &run)?),
-        false => None,
-    };
+    let facts = standing::facts(&journal, &run)?;
+    let has_candidates = places.iter().any(|place| place.task.is_candidate());
     let in_line = |place: &Place<'_>| {
-        let run = facts.as_ref().filter(|_| place.task.is_candidate())?;
-        view::in_line(run, &place.task.id)
+        let facts = Some(&facts).filter(|_| place.task.is_candidate())?;
+        view::in_line(facts, &place.task.id)
     };
     let title = |id: &TaskId| chronicle.task(id).map(|story| story.title.clone()).unwrap_or_default();
     if args.json {
@@ -145,8 +143,11 @@ pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
         lines += &format!("{:>3}  {:7}  {:8} {title}{waits}\n", no + 1, place.status, place.task.id);
     }
     ui::answer(lines);
-    if let Some(run) = &facts {
-        ui::say(view::policy(run));
+    for told in show::conflicts_ahead(&facts) {
+        ui::say(ui::plain(&told));
+    }
+    if has_candidates {
+        ui::say(view::policy(&facts));
     }
     if places.is_empty() {
         ui::say("nothing has landed, and nothing is in the queue");

@@ -70,7 +70,9 @@ fn one(journal: &Journal, run: &RunId, id: &TaskId, as_json: bool) -> Outcome {
     if as_json {
         let title = journal.spec(run, id)?.map(|spec| spec.title);
         let mut document = task_document(&task, title.as_deref());
-        document["noticed"] = json!(standing::facts(journal, run)?.noticed.get(id));
+        let facts = standing::facts(journal, run)?;
+        document["noticed"] = json!(facts.noticed.get(id));
+        document["conflicts_ahead"] = json!(facts.conflicts_ahead.get(id));
         ui::answer_json(&document);
     } else {
         ui::answer_line(show::task_line(journal, run, &task, clock::now())?.trim_start());
@@ -158,6 +160,7 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
         "used": bills_document(&facts.used),
         "outages": outages_document(&facts.outages, &facts),
         "noticed": facts.noticed,
+        "conflicts_ahead": facts.conflicts_ahead,
         "skipped": standing::skipped_document(&standing::skipped(journal, run)?),
         "groups": summary.groups.iter().map(|group| json!({
             "id": group.id, "title": group.title, "status": group.status, "counts": counts(&group.counts),

@@ -25,8 +25,8 @@ fn unknown_keys() {
     11:1 `timeout_s` error: unknown key `timeout_s` in `[[task]]` | did you mean `timeout`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 2 more
     ");
     insta::assert_snapshot!(check("[policy]\nparallel = 3\nattempts = 3\n@T1\n[[task.checks_]]"), @r"
-    2:1 `parallel` error: unknown key `parallel` in `[policy]` | Piton calls this `max_parallel` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `feedback`, `landing_checks`, `backoff`, `landing_wait`, `land`, `landing_parallel`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
-    3:1 `attempts` error: unknown key `attempts` in `[policy]` | it belongs in `[defaults]` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `feedback`, `landing_checks`, `backoff`, `landing_wait`, `land`, `landing_parallel`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
+    2:1 `parallel` error: unknown key `parallel` in `[policy]` | Piton calls this `max_parallel` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `feedback`, `landing_checks`, `backoff`, `landing_wait`, `land`, `landing_parallel`, `early_conflicts`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
+    3:1 `attempts` error: unknown key `attempts` in `[policy]` | it belongs in `[defaults]` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `feedback`, `landing_checks`, `backoff`, `landing_wait`, `land`, `landing_parallel`, `early_conflicts`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
     9:8 `checks_` error: unknown key `checks_` in `[[task]]` | did you mean `checks`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 2 more
     ");
     insta::assert_snapshot!(check("[agents.default]\ncommand = 'a'\nmodels = 'x'\n@T1\n[[group]]\nid = 'g'\nname = 'n'"), @r#"
