@@ -23,7 +23,7 @@ const SHARE: u64 = 125;
 const MOST_FILES: usize = 2_000;
 
 /// When to look next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Outlook {
     next: Timestamp,
     is_looking: bool,
@@ -54,6 +54,11 @@ pub(super) struct Looked {
 }
 
 impl Outlook {
+    /// Agents that have just begun have made nothing.
+    pub(super) fn new() -> Outlook {
+        Outlook { next: clock::now().plus(EVERY), is_looking: false }
+    }
+
     pub(super) fn heard(&mut self, looked: &Looked) {
         let pause = EVERY.0.max(looked.took.0.saturating_mul(SHARE));
         *self = Outlook { next: clock::now().plus(Span(pause)), is_looking: false };
@@ -175,7 +180,7 @@ mod tests {
     #[test]
     fn the_longer_a_look_takes_the_rarer_it_is() {
         for (took, pause) in [(10, 30_000), (240, 30_000), (2_000, 250_000)] {
-            let (mut outlook, before) = (Outlook { is_looking: true, ..Outlook::default() }, clock::now());
+            let (mut outlook, before) = (Outlook { is_looking: true, ..Outlook::new() }, clock::now());
             outlook.heard(&Looked { commands: Vec::new(), took: Span(took) });
             assert!(outlook.next.since(before) >= Span(pause), "after {took} ms");
             assert!(!outlook.is_looking);

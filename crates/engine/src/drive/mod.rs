@@ -257,7 +257,7 @@ impl<'o> Loop<'o> {
             interrupts: 0,
             rescues: Rescues::default(),
             gauges: Gauges::default(),
-            outlook: Outlook::default(),
+            outlook: Outlook::new(),
             looked: Instant::now(),
             idle_since: None,
             begins_nothing: false,

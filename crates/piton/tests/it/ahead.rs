@@ -4,7 +4,7 @@ use piton_testkit::sandbox::{Running, Sandbox, task};
 
 use crate::sandbox;
 
-/// A and B change the same line, and are held before they end. The first look was before they had changed anything.
+/// A and B change the same line, and are held before they end. The first look comes after half a minute.
 fn both_at_work(policy: &str) -> (Sandbox, Running) {
     let sandbox = sandbox();
     sandbox.write("log.txt", "Log\n");
