@@ -21,6 +21,18 @@ fn the_demo_lands_everything() {
     assert!(!sandbox.exists("there/.worktrees"));
 }
 
+/// A fresh machine: git knows no name for those who commit.
+#[test]
+fn the_demo_needs_no_name_for_git() {
+    let sandbox = folder();
+    let home = sandbox.root().join("fresh");
+    std::fs::create_dir(&home).expect("a folder");
+    let config = "[user]\nuseConfigOnly = true\n";
+    sandbox.write(home.join(".gitconfig"), config);
+    let demo = sandbox.piton(["demo", "--dir", "there"]).env("HOME", home.as_str()).run();
+    let _ = demo.exits(0).says("every task is completed");
+}
+
 #[test]
 fn the_sad_demo_abandons_one_and_lands_the_rest() {
     let sandbox = folder();
