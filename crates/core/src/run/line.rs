@@ -27,8 +27,8 @@ const SPLIT: usize = 4;
 /// Checks shorter than this are not worth a second proof beside them: candidates that come meanwhile share the next proof.
 const SHORT: Span = Span::seconds(2);
 
-/// After a landing, so many times as long as a short proof takes there is no other while more candidates may come soon: what
-/// has landed is proven again with each move of the target that work from before it is part of.
+/// After a landing, the next short proof waits for more candidates: this many times as long as a proof takes. Fewer moves of
+/// the target are fewer check runs, since each move also runs the checks of what landed while its tasks were worked on.
 const GATHER: u64 = 2;
 
 /// So many proofs were begun since one that is long over, in all likelihood.

@@ -44,6 +44,11 @@ impl CheckLoad {
         (checks * CheckLoad::ONE / self.lanes.max(CheckLoad::ONE)).max(1)
     }
 
+    /// Whether the checks of a proof have run.
+    pub fn is_seen(self) -> bool {
+        self.lanes > 0
+    }
+
     /// How many checks such a machine can run at once.
     pub fn checks(self, processors: u32) -> u32 {
         if self.took == 0 {
@@ -82,9 +87,11 @@ mod tests {
         let of = |lanes: u32| {
             let mut load = CheckLoad::default();
             (0..50).for_each(|_| load.note(&[], Some(lanes)));
+            assert!(load.is_seen());
             load.proofs(8)
         };
         assert_eq!(CheckLoad::default().proofs(8), 8, "until more is known");
+        assert!(!seen(Some(60), 60).is_seen());
         assert_eq!([1, 2, 3, 8, 60].map(of), [8, 4, 2, 1, 1]);
     }
 }

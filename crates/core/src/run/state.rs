@@ -137,6 +137,13 @@ impl Run {
         if self.session.landing_by_load { self.check_load.checks(most) } else { most }
     }
 
+    /// How many of them may be those of one proof. Each has a worktree of its own, which may have to be built first. The
+    /// first proof has one, and shows what a check takes.
+    pub fn lanes_at_once(&self) -> u32 {
+        let is_seen = !self.session.landing_by_load || self.check_load.is_seen();
+        if is_seen { self.landing_checks_at_once() } else { 1 }
+    }
+
     /// How many proofs there are at the same time.
     pub fn landing_window(&self) -> u32 {
         self.check_load.proofs(self.landing_checks_at_once())

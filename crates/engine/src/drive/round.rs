@@ -69,7 +69,7 @@ pub(super) fn run_on(
         }
         None => (vec![open], order.jobs()),
     };
-    let most = if memory::is_short() { 0 } else { order.run.landing_checks_at_once() as usize };
+    let most = if memory::is_short() { 0 } else { order.run.lanes_at_once() as usize };
     let more: Vec<Lane> = (1..lanes.len()).map_while(|_| order.site.lanes.enter_below(most)).collect();
     let (lanes, is_over, dir) =
         (Mutex::new(lanes.into_iter()), AtomicBool::new(false), order.worktree_dir()?);
