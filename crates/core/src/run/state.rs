@@ -123,6 +123,21 @@ impl Run {
         self.conflicts_ahead.get(task).map_or(&[][..], Vec::as_slice) == conflicts
     }
 
+    /// A task has come to another status: which conflicts are not coming any more?
+    fn look_back(&mut self, task: &Task) {
+        let after = task.status();
+        let is_over = after == Status::Pending || after.is_settled();
+        // From here on the landing tells.
+        if is_over || task.is_candidate() || after == Status::Merging {
+            self.conflicts_ahead.remove(&task.id);
+        }
+        if is_over && after != Status::Completed {
+            let conflicts = self.conflicts_ahead.values_mut();
+            conflicts.for_each(|all| all.retain(|conflict| conflict.with.as_ref() != Some(&task.id)));
+            self.conflicts_ahead.retain(|_, all| !all.is_empty());
+        }
+    }
+
     /// How many of the engine's places for agents are taken. A candidate whose checks run where it is to land leaves its
     /// place to the next task, so that larger groups are proven together. No more than that run ahead: work on an old
     /// target meets more conflicts, and of tasks that are done one at a time none does.
@@ -432,9 +447,8 @@ impl State {
                 if !task.is_engines() {
                     run.left_alone(&id);
                 }
-                // From here on the landing tells.
-                if task.is_candidate() || after == Status::Merging || after.is_settled() {
-                    run.conflicts_ahead.remove(&id);
+                if !run.conflicts_ahead.is_empty() && before != after {
+                    run.look_back(&task);
                 }
                 match after {
                     _ if task.is_candidate() => {}

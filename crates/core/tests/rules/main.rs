@@ -1,6 +1,7 @@
 //! What may happen to a run, from outside: properties over random commands, the promises one by one, one test
 //! for each rule that was once wrong, the table of what people may do in which state, and the end of a run.
 
+mod ahead;
 mod already;
 mod bench;
 mod budget;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Oid, RepoPath, TaskId};
-use piton_core::run::{Command, ConflictAhead, Note, Run, State};
+use piton_core::run::{Command, ConflictAhead, Note, Run, State, Task};
 use piton_core::time::{Span, Timestamp};
 
 use super::{EngineError, Loop, Wake};
@@ -19,8 +19,9 @@ const EVERY: Span = Span::seconds(30);
 /// And so many times as long as the last look took: then it takes less than a hundredth of a processor, although git reads
 /// with several threads at times.
 const SHARE: u64 = 125;
-/// Work that changes more files than that is not looked at.
+/// Work that changes more files than that, or more bytes of them, is not looked at.
 const MOST_FILES: usize = 2_000;
+const MOST_BYTES: u64 = 50_000_000;
 
 /// When to look next.
 #[derive(Debug)]
@@ -109,10 +110,10 @@ fn scenes(state: &State, run: &Run, project: &Project) -> Vec<Scene> {
     if run.settings.no_commits || run.settings.worktree.shared.is_some() {
         return Vec::new();
     }
-    let is_at_work = |task: &&piton_core::run::Task| task.is_under_way() && task.progress.ready;
+    let is_at_work = |task: &&Task| task.is_under_way() && task.progress.ready;
     let mut tasks: Vec<_> = state.active().filter(is_at_work).collect();
     tasks.sort_by_key(|task| (task.since, task.fence, task.id.clone()));
-    let scene = |task: &piton_core::run::Task| {
+    let scene = |task: &Task| {
         let path = project.worktree_path_if_owned(&run.id, dir, run.settings.worktree.place(&task.id))?;
         Some(Scene { task: task.id.clone(), fence: task.fence, path, base: task.progress.base.clone()? })
     };
@@ -127,7 +128,12 @@ fn look<'s>(
     owned: &[RepoPath],
 ) -> Result<Vec<(&'s Scene, Vec<ConflictAhead>)>, GitError> {
     let Some(tip) = repo.branch_tip(target)? else { return Ok(Vec::new()) };
-    let repo = repo.for_looking()?;
+    if let [scene] = scenes
+        && scene.base == tip
+    {
+        return Ok(vec![(scene, Vec::new())]);
+    }
+    let repo = repo.for_looking_aside()?;
     let is_owned = |file: &String| owned.iter().any(|path| Utf8Path::new(file).starts_with(path.as_str()));
     let files_between = |from: &Oid, to: &Oid| -> Result<BTreeSet<String>, GitError> {
         Ok(repo.diff_names(from, to)?.into_iter().filter(|file| !is_owned(file)).collect())
@@ -145,7 +151,7 @@ fn look<'s>(
         // Its agent may be writing, or be done by now.
         let Ok(Some(tree)) = tree_now(&repo, scene) else { continue };
         let files = files_between(&scene.base, &tree)?;
-        if files.is_empty() || files.len() > MOST_FILES {
+        if files.is_empty() {
             found.push((scene, Vec::new()));
             continue;
         }
@@ -170,7 +176,7 @@ fn look<'s>(
 
 fn tree_now(repo: &Repo, scene: &Scene) -> Result<Option<Oid>, GitError> {
     let Some(worktree) = Worktree::open(repo, &scene.path)? else { return Ok(None) };
-    worktree.tree_now().map(Some)
+    worktree.tree_now(MOST_FILES, MOST_BYTES)
 }
 
 #[cfg(test)]

@@ -40,8 +40,8 @@ pub(super) struct TempIndex {
 
 impl Scratch {
     pub(super) fn make(repo: &Repo) -> Result<Scratch, GitError> {
-        if repo.is_for_looking() {
-            return Scratch::temporary();
+        if let Some(look) = repo.scratch() {
+            return look.within();
         }
         let parent = repo.piton_dir().join("tmp");
         disk::private_folder(&parent).map_err(GitError::io(parent.clone()))?;
@@ -61,6 +61,13 @@ impl Scratch {
         Ok(Scratch { path: path_of(&folder)?, _lock: None, _folder: folder })
     }
 
+    /// A folder inside: it goes with this one, should its process be killed.
+    fn within(&self) -> Result<Scratch, GitError> {
+        let made = tempfile::Builder::new().prefix("part-").tempdir_in(&self.path);
+        let folder = made.map_err(GitError::io(&self.path))?;
+        Ok(Scratch { path: path_of(&folder)?, _lock: None, _folder: folder })
+    }
+
     pub(super) fn path(&self) -> &Utf8Path {
         &self.path
     }
@@ -75,7 +82,15 @@ impl Repo {
     /// The same repository, read-only: nothing is written in it, or in Piton's folder. The objects that a look makes,
     /// such as the tree of a checkout, are temporary files, and are removed when the returned value is dropped.
     pub fn for_looking(&self) -> Result<Repo, GitError> {
-        let scratch = Scratch::temporary()?;
+        self.looking_in(Scratch::temporary()?)
+    }
+
+    /// The same for an engine: the temporary files are in Piton's folder. What a killed engine leaves there the next removes.
+    pub(crate) fn for_looking_aside(&self) -> Result<Repo, GitError> {
+        self.looking_in(Scratch::make(self)?)
+    }
+
+    fn looking_in(&self, scratch: Scratch) -> Result<Repo, GitError> {
         let objects = scratch.path.join("objects");
         let (info, shared) = (objects.join("info"), self.common_dir().join("objects"));
         fs::create_dir_all(&info).map_err(GitError::io(&info))?;

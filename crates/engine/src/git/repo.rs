@@ -151,6 +151,11 @@ impl Repo {
         self.scratch.is_some()
     }
 
+    /// Of one that is for looking: where its temporary files are.
+    pub(super) fn scratch(&self) -> Option<&Scratch> {
+        self.scratch.as_deref()
+    }
+
     /// Whether it is Piton's own, and not the person's.
     pub fn is_own(&self) -> bool {
         self.home.is_some()

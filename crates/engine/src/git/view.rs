@@ -6,6 +6,7 @@
 //! index. Settings, refs and objects are those of the repository. What has to change in the worktree's git directory is
 //! put there afterwards, file by file, and no link is followed.
 
+use std::ffi::OsString;
 use std::fs;
 use std::sync::Arc;
 
@@ -100,18 +101,23 @@ impl View {
 }
 
 impl Worktree {
-    /// The tree of what it holds now, tracked and untracked but not ignored. An agent may be at work in it.
-    pub fn tree_now(&self) -> Result<Oid, GitError> {
+    /// The tree of what it holds now, tracked and untracked but not ignored. An agent may be at work in it. Nothing, if that
+    /// would be more than so many files, or so many bytes of them, to read and write.
+    pub fn tree_now(&self, most_files: usize, most_bytes: u64) -> Result<Option<Oid>, GitError> {
         self.check_own()?;
         let view = self.view()?;
         let status = view.status(self)?;
-        match status.head.as_ref().filter(|_| status.is_clean()) {
-            Some(head) => self.repo().tree_of(head),
-            None => {
-                view.index().add_all(&status)?;
-                view.index().write_tree()
-            }
+        if let Some(head) = status.head.as_ref().filter(|_| status.is_clean()) {
+            return self.repo().tree_of(head).map(Some);
         }
+        let size = |path: &OsString| {
+            fs::symlink_metadata(self.path().as_std_path().join(path)).map_or(0, |meta| meta.len())
+        };
+        if status.raw.len() > most_files || status.raw.iter().map(size).sum::<u64>() > most_bytes {
+            return Ok(None);
+        }
+        view.index().add_all(&status)?;
+        view.index().write_tree().map(Some)
     }
 
     pub(super) fn view(&self) -> Result<View, GitError> {

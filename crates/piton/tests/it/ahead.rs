@@ -70,8 +70,11 @@ fn what_a_person_commits_meets_work_under_way() {
 
 #[test]
 fn whoever_does_not_want_it_is_not_told() {
-    let (sandbox, run) = both_at_work("early_conflicts = false");
+    let (sandbox, mut run) = both_at_work("early_conflicts = false");
     half_a_minute_later(&sandbox);
+    // The engine hears of it in the turn in which it would look, too.
+    let _ = sandbox.run("guardrail add heard").exits(0);
+    run.until_says("heard");
     let_go(&sandbox, run);
     let _ = sandbox.run("log").exits(0).lacks("a conflict is coming");
 }

@@ -151,8 +151,7 @@ mirror! {
         /// what check runs were seen to use.
         #[schemars(range(min = 1, max = 64))]
         landing_parallel: Option<u32>,
-        /// Whether Piton looks, while agents work, for conflicts of their work with the target and with each other.
-        /// Default: `true`.
+        /// Look for merge conflicts while agents work: with the target, and with each other. Default: `true`.
         early_conflicts: Option<bool>,
         /// Put before `[ID]` in commit subjects.
         #[schemars(length(min = 1))]
