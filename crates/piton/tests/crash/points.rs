@@ -11,6 +11,7 @@ use camino::Utf8Path;
 use piton_testkit::trace::{Answer, Calls, Point, Who};
 
 use crate::kept;
+use crate::person::Person;
 use crate::reference::{self, Form, TASKS};
 use crate::sandbox::{Ended, Sandbox};
 
@@ -43,7 +44,7 @@ impl Mode {
 
 /// The kinds that a crash-free run passes, and how often.
 pub(crate) fn crash_free(form: Form) -> &'static BTreeMap<String, usize> {
-    static RUNS: [OnceLock<BTreeMap<String, usize>>; 3] = [const { OnceLock::new() }; 3];
+    static RUNS: [OnceLock<BTreeMap<String, usize>>; 6] = [const { OnceLock::new() }; 6];
     RUNS[form as usize].get_or_init(|| {
         let sandbox = form.sandbox();
         let (ended, passes) = passes(&sandbox, &["run", sandbox.plan]);
@@ -67,7 +68,7 @@ pub(crate) fn passes(sandbox: &Sandbox, args: &[&str]) -> (Ended, BTreeMap<Strin
 }
 
 /// When a run is to be killed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(crate) enum Place {
     /// At the n-th point of a kind.
     Kind(String, usize),
@@ -96,9 +97,16 @@ pub(crate) fn killed_at(sandbox: &Sandbox, args: &[&str], place: &Place, mode: M
     let reached = Arc::new(Mutex::new(false));
     let (there, root, place) = (Arc::clone(&reached), sandbox.root.clone(), place.clone());
     let mut passed = 0;
+    let mut person = Person::of(sandbox).map(|person| person.comes_at(&place));
     let (ended, traced) = sandbox.watched(args, Calls::default(), move |point| {
         let mut reached = there.lock().expect("a flag");
-        let Some(kind) = kind(point, &root).filter(|_| !*reached) else { return Answer::Go };
+        let Some(kind) = kind(point, &root) else { return Answer::Go };
+        if let Some(person) = &mut person {
+            person.sees_a_point();
+        }
+        if *reached {
+            return Answer::Go;
+        }
         let (counts, nth) = place.counts(&kind);
         passed += usize::from(counts);
         *reached = counts && passed == nth;

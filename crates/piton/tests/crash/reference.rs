@@ -10,6 +10,7 @@ use std::fs;
 use std::sync::OnceLock;
 
 use crate::kept::{self, Kept};
+use crate::person::{PERSON, Person};
 use crate::sandbox::{Began, Ended, Sandbox};
 
 /// Two that go their own ways, two that meet in one file, and two that are red together.
@@ -52,7 +53,14 @@ pub(crate) enum Form {
     Execute,
     /// The native one, with its agents behind a fence: each attempt has a git directory of its own.
     Fenced,
+    /// The native one, with so many proofs at the same time, and a person who commits in the middle of it.
+    Window1,
+    Window2,
+    Window5,
 }
+
+/// The forms with a window.
+pub(crate) const WINDOWS: [Form; 3] = [Form::Window1, Form::Window2, Form::Window5];
 
 impl Form {
     /// As the environment of the tests asks for it.
@@ -60,30 +68,39 @@ impl Form {
         match std::env::var("PITON_CRASH_PLAN").as_deref() {
             Ok("execute") => Form::Execute,
             Ok("fenced") => Form::Fenced,
+            Ok("window-1") => Form::Window1,
+            Ok("window-2") => Form::Window2,
+            Ok("window-5") => Form::Window5,
             Ok("native") | Err(_) => Form::Native,
-            Ok(other) => panic!("PITON_CRASH_PLAN is native, fenced or execute, not {other}"),
+            Ok(other) => {
+                panic!("PITON_CRASH_PLAN is native, fenced, execute or window-1, -2, -5, not {other}")
+            }
         }
     }
 
-    pub(crate) fn of(sandbox: &Sandbox) -> Form {
-        match sandbox.plan == kept::PLAN {
-            true => Form::Execute,
-            false if sandbox.fenced => Form::Fenced,
-            false => Form::Native,
+    /// How many proofs there are at the same time, if it is about that.
+    pub(crate) fn window(self) -> Option<u32> {
+        match self {
+            Form::Native | Form::Execute | Form::Fenced => None,
+            Form::Window1 => Some(1),
+            Form::Window2 => Some(2),
+            Form::Window5 => Some(5),
         }
     }
 
     pub(crate) fn sandbox(self) -> Sandbox {
         let files = match self {
-            Form::Native => vec![("plan.toml".to_owned(), native_plan())],
-            Form::Fenced => vec![("plan.toml".to_owned(), native_plan() + FENCE)],
+            Form::Native | Form::Window1 | Form::Window2 | Form::Window5 => {
+                vec![("plan.toml".to_owned(), native_plan(self.window()))]
+            }
+            Form::Fenced => vec![("plan.toml".to_owned(), native_plan(None) + FENCE)],
             Form::Execute => [vec![("piton.toml".to_owned(), SETTINGS.to_owned())], kept::files()].concat(),
         };
         let project = [("log.txt", "0 log\n"), ("mine.txt", "mine\n"), (".gitattributes", "* -text\n")];
         let files = files.iter().map(|(name, text)| (name.as_str(), text.as_str()));
         let plan = if self == Form::Execute { kept::PLAN } else { "plan.toml" };
         let mut sandbox = Sandbox::new(plan, SCRIPT, &project.into_iter().chain(files).collect::<Vec<_>>());
-        sandbox.fenced = self == Form::Fenced;
+        (sandbox.form, sandbox.fenced) = (self, self == Form::Fenced);
         for (name, text) in [("log.sh", LOG), ("pack.sh", PACK)] {
             fs::write(sandbox.root.join(name), text.replace("ROOT", sandbox.root.as_str())).expect("a file");
         }
@@ -94,7 +111,7 @@ impl Form {
 
     /// The crash-free run, made once: how it ends, and how often it passes each point.
     pub(crate) fn crash_free(self) -> &'static (End, BTreeMap<String, usize>) {
-        static RUNS: [OnceLock<(End, BTreeMap<String, usize>)>; 3] = [const { OnceLock::new() }; 3];
+        static RUNS: [OnceLock<(End, BTreeMap<String, usize>)>; 6] = [const { OnceLock::new() }; 6];
         RUNS[self as usize].get_or_init(|| {
             let sandbox = self.sandbox();
             let (ended, passes) = sandbox.run_traced();
@@ -106,8 +123,10 @@ impl Form {
     }
 }
 
-fn native_plan() -> String {
-    let mut plan = format!("name = \"reference\"\n{SETTINGS}");
+fn native_plan(window: Option<u32>) -> String {
+    let window = window.map(|window| format!("[policy]\nlanding_parallel = {window}")).unwrap_or_default();
+    let settings = SETTINGS.replace("[policy]", if window.is_empty() { "[policy]" } else { &window });
+    let mut plan = format!("name = \"reference\"\n{settings}");
     for group in ["1-first", "2-then"] {
         let _ = write!(plan, "[[group]]\nid = \"{group}\"\n");
     }
@@ -234,7 +253,7 @@ impl End {
             mine: fs::read(sandbox.repo.join("mine.txt")).unwrap_or_default(),
             notes: fs::read(sandbox.repo.join("notes.bin")).unwrap_or_default(),
             leftovers: sandbox.leftovers(),
-            kept: (Form::of(sandbox) == Form::Execute).then(|| Kept::of(sandbox, &events, &doctor)),
+            kept: (sandbox.form == Form::Execute).then(|| Kept::of(sandbox, &events, &doctor)),
             doctor: doctor.code(),
             failures,
         }
@@ -282,6 +301,9 @@ pub(crate) fn assert_runs(sandbox: &Sandbox, killed: Killed) {
 /// Run to the end and see that it is the one of the crash-free run.
 #[track_caller]
 pub(crate) fn assert_recovers(sandbox: &Sandbox, killed: Killed) {
+    if let Some(person) = Person::of(sandbox) {
+        person.commits_unless_done();
+    }
     assert_ended(sandbox, &sandbox.run(), killed);
 }
 
@@ -301,6 +323,9 @@ pub(crate) fn assert_ended(sandbox: &Sandbox, last: &Ended, killed: Killed) {
             |left: &str| left.starts_with("refs/piton/rescue/") && (told(left) || left.ends_with("/landing"));
         end.leftovers.retain(|left| !rescued(left) && !of_git(left));
     }
-    assert_eq!(end, Form::of(sandbox).crash_free().0, "{}", last.text);
+    assert_eq!(end, sandbox.form.crash_free().0, "{}", last.text);
+    let by_person =
+        sandbox.git(&["log", "--format=%s", "main"]).lines().filter(|line| *line == PERSON).count();
+    assert_eq!(by_person, usize::from(sandbox.form.window().is_some()), "{}", last.text);
     assert_runs(sandbox, killed);
 }

@@ -18,6 +18,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::reference::Form;
+
 /// Nothing here takes a tenth of it, even on a machine that builds something else meanwhile.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -31,6 +33,8 @@ pub(crate) struct Sandbox {
     pub(crate) run_args: &'static [&'static str],
     /// Whether its agents are behind a fence.
     pub(crate) fenced: bool,
+    /// Which of the reference plans it has, if one of them.
+    pub(crate) form: Form,
     boots: AtomicUsize,
 }
 
@@ -88,6 +92,7 @@ impl Sandbox {
             plan,
             run_args: &[],
             fenced: false,
+            form: Form::Native,
             boots: AtomicUsize::new(1),
         };
         let root = &sandbox.root;
