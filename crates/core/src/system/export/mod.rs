@@ -3,7 +3,7 @@
 //! Each system fits a plan to its own names and writes what its format can express. What it cannot express is not
 //! listed anywhere: the system's own reader reads the files back, and every difference is something that did not fit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -59,7 +59,8 @@ impl Note {
 pub fn export(source: Source<'_>, to: &dyn System, config: &Config, place: &Place) -> Exported {
     let fitted = to.fit(source.plan);
     let names = Names::new(source.plan, &fitted);
-    let is_done = |id: &TaskId| names.is_done(source.state, id);
+    let done = names.done(source.state);
+    let is_done = |id: &TaskId| done.contains(id.as_str());
     let Written { mut files, back, wrong } = to.write(&fitted, config, &is_done);
     let mut notes = renamed(source.plan, &fitted);
     notes.extend(differences(source.plan, &fitted, &back));
@@ -128,10 +129,10 @@ impl Names {
         self.groups.get(old).map_or(old, String::as_str)
     }
 
-    /// Whether the task that is called so there is completed here.
-    fn is_done(&self, state: &State, new: &TaskId) -> bool {
-        let old = self.tasks.iter().find(|(_, name)| *name == new.as_str()).map(|(old, _)| old.as_str());
-        state.tasks().any(|task| Some(task.id.as_str()) == old && task.status() == Status::Completed)
+    /// What completed tasks are called there.
+    fn done(&self, state: &State) -> BTreeSet<&str> {
+        let done = state.tasks().filter(|task| task.status() == Status::Completed);
+        done.filter_map(|task| self.tasks.get(task.id.as_str())).map(String::as_str).collect()
     }
 }
 
