@@ -55,7 +55,7 @@ fn is_called(pid: u32, name: &str) -> bool {
 pub fn release_gone(journal: &mut Journal, run: &RunId) -> Result<Vec<Recorded>, JournalError> {
     let mut released = Vec::new();
     for task in journal.under_way(run)?.into_iter().filter(is_bound) {
-        let Some(process) = task.progress.process.filter(is_gone) else { continue };
+        let Some(process) = task.progress.process.clone().filter(is_gone) else { continue };
         let command = Command::HolderGone { task: task.id, fence: task.fence, process };
         match journal.command(run, &command, clock::now()) {
             Ok(events) => released.extend(events),

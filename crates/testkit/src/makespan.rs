@@ -218,7 +218,7 @@ impl World {
         self.trees += 1;
         let tree = oid(self.trees);
         let progress =
-            self.state.task(&task).ok().flatten().map(|task| task.progress.clone()).unwrap_or_default();
+            self.state.task(&task).ok().flatten().map(|task| (*task.progress).clone()).unwrap_or_default();
         let command = match action {
             Action::Start { .. } | Action::BeginProof { .. } => return,
             Action::Prepare { .. } => Command::Prepared { task, fence, base: oid(0), landed },

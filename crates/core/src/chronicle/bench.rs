@@ -238,7 +238,8 @@ impl Bench {
 
     pub(crate) fn prepare_landing(&mut self, name: &str) {
         let at = self.task(name).clone();
-        let (commit, tree) = (at.progress.commit.expect("captured"), at.progress.tree.expect("captured"));
+        let (commit, tree) =
+            (at.progress.commit.clone().expect("captured"), at.progress.tree.clone().expect("captured"));
         let mut results = Vec::new();
         for other in self.state.landed_since(at.progress.landed_at_base) {
             results.extend(self.results(other.as_str(), &Verdict::Pass, ""));
@@ -253,7 +254,7 @@ impl Bench {
     pub(crate) fn advance_landing(&mut self, name: &str) {
         let at = self.task(name).clone();
         if at.decided == Status::Merging {
-            let (fence, commit) = (at.fence, at.progress.commit.expect("captured"));
+            let (fence, commit) = (at.fence, at.progress.commit.clone().expect("captured"));
             let _refused = self.try_(&Command::Landed { task: id(name), fence, commit });
         } else if self.state.run().is_some_and(|run| run.merging.is_none()) {
             self.prepare_landing(name);

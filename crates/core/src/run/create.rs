@@ -109,7 +109,8 @@ pub(super) fn moved(task: &Task, spec: &TaskSpec, (level, tail): (u32, u32)) -> 
 
 /// Add the tasks that the plan has and the run does not. The tasks of the run stay as they are, even those in progress.
 pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>, Stop> {
-    if plan.hash() == run.plan_hash {
+    let plan_hash = plan.hash();
+    if plan_hash == run.plan_hash {
         return Ok(Vec::new());
     }
     let mut old = plan.clone();
@@ -135,16 +136,16 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
     }
     let form = run.settings.form.grown(&plan.settings.form);
     let mut events = vec![Event::PlanAdopted {
-        plan_hash: plan.hash(),
+        plan_hash,
         groups: plan.groups.clone(),
         settings: Box::new(Settings { form, ..run.settings.clone() }),
     }];
     for (spec, (level, tail)) in plan.tasks.iter().zip(places(plan)?) {
-        let spec_event = Box::new(spec.clone());
+        let spec_event = || Box::new(spec.clone());
         match (known.get(&spec.id), state.task(&spec.id)?) {
-            (None, None) => events.push(Event::TaskAdded { spec: spec_event, level, tail }),
+            (None, None) => events.push(Event::TaskAdded { spec: spec_event(), level, tail }),
             (None, Some(task)) => {
-                events.extend(changed(task, spec_event, (level, tail), Judges::default())?);
+                events.extend(changed(task, spec_event(), (level, tail), Judges::default())?);
             }
             // In another batch now; or the chain behind it is longer, so it is wanted sooner; or it waits for more.
             (Some(task), _)

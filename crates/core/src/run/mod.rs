@@ -57,6 +57,8 @@ pub use schedule::{Action, barrier, is_current, next, owes_context, paused_until
 pub use settings::{follows_settings, settings_that_wait};
 pub use state::{Changes, Closed, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};
-pub use task::{Answer, Awaited, Carried, Holder, Intent, Pass, Progress, Proof, Red, Status, Task};
+pub use task::{
+    Answer, Awaited, Carried, Holder, Intent, LazyProgress, Pass, Progress, Proof, Red, Status, Task,
+};
 pub use usage::{Bill, Bills, Bound, ByModel, Live, Usage, bound_reached, over_budget, usage_since};
 pub(crate) use usage::{is_of_a_worker, is_zero};

@@ -107,7 +107,7 @@ impl State {
             task.not_before = None;
             task.failure_seq = None;
             task.reopened = Some(seq);
-            task.progress =
+            *task.progress =
                 Progress { worktree: task.progress.worktree, checks_first, ..Progress::default() };
             match reason {
                 Reopening::Content { .. } => (task.attempt, task.spent) = (0, 0),

@@ -270,7 +270,7 @@ impl State {
         let mut state = State { run, seq, ..State::new() };
         for (task, needs) in tasks {
             let id = task.id.clone();
-            state.link(&id, needs);
+            state.link(&id, &needs);
             state.index(&task);
             state.tasks.insert(id, task);
         }
@@ -378,8 +378,9 @@ impl State {
             .collect()
     }
 
-    pub(super) fn link(&mut self, id: &TaskId, needs: Arc<[TaskId]>) {
-        let old = std::mem::take(&mut self.links.entry(id.clone()).or_default().needs);
+    pub(super) fn link(&mut self, id: &TaskId, needs: &Arc<[TaskId]>) {
+        let links = self.links.entry(id.clone()).or_default();
+        let old = std::mem::replace(&mut links.needs, needs.clone());
         for need in old.iter().filter(|need| !needs.contains(need)) {
             if let Some(links) = self.links.get_mut(need) {
                 links.dependents.retain(|dependent| dependent != id);
@@ -388,8 +389,14 @@ impl State {
         for need in needs.iter().filter(|need| !old.contains(need)) {
             self.links.entry(need.clone()).or_default().dependents.push(id.clone());
         }
-        self.links.entry(id.clone()).or_default().needs = needs;
         self.changes.links.insert(id.clone());
+    }
+
+    /// Put a new task into a state, and into every set that it belongs to.
+    pub(super) fn enter(&mut self, task: Task) {
+        self.index(&task);
+        self.changes.tasks.insert(task.id.clone());
+        self.tasks.insert(task.id.clone(), task);
     }
 
     pub(super) fn on_run(&mut self, change: impl FnOnce(&mut Run)) {

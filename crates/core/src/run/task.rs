@@ -1,8 +1,10 @@
 //! One task of a run: the narrow facts that decisions need. Long text stays in the events.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::LazyLock;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::closing::Asks;
 use super::event::Work;
@@ -196,7 +198,7 @@ pub struct Task {
     /// Commits that were made by hand and count for it: no other task is done by them.
     #[serde(default)]
     pub counts: Vec<Oid>,
-    pub progress: Progress,
+    pub progress: LazyProgress,
     /// What its tries have used, as far as their clients report it.
     #[serde(default)]
     pub used: Bill,
@@ -363,6 +365,52 @@ pub enum Proof {
     },
     /// Its holder reported it, and nothing proves it.
     Reported,
+}
+
+/// The progress of a task. Most tasks of a large plan have none yet, which takes no more than a pointer.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(from = "Progress")]
+pub struct LazyProgress(Option<Box<Progress>>);
+
+impl LazyProgress {
+    pub fn is_none(&self) -> bool {
+        self.0.as_deref().is_none_or(|progress| *progress == Progress::default())
+    }
+}
+
+impl From<Progress> for LazyProgress {
+    fn from(progress: Progress) -> LazyProgress {
+        LazyProgress(Some(Box::new(progress)))
+    }
+}
+
+impl Deref for LazyProgress {
+    type Target = Progress;
+
+    fn deref(&self) -> &Progress {
+        static NONE: LazyLock<Progress> = LazyLock::new(Progress::default);
+        self.0.as_deref().unwrap_or(&NONE)
+    }
+}
+
+impl DerefMut for LazyProgress {
+    fn deref_mut(&mut self) -> &mut Progress {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl PartialEq for LazyProgress {
+    fn eq(&self, other: &LazyProgress) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for LazyProgress {}
+
+impl Serialize for LazyProgress {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize(serializer)
+    }
 }
 
 /// How far the engine is with a task. Empty between attempts, except for what the next one needs.

@@ -8,8 +8,8 @@ use piton_core::run::flakes::Flakes;
 use piton_core::run::line::Line;
 use piton_core::run::load::CheckLoad;
 use piton_core::run::{
-    Awaited, Bill, Bills, Closed, ConflictAhead, ContextUpdate, Counts, Event, Holder, Outages, Overloads,
-    Progress, Proof, Recorded, Run, Session, Status, StopMode, StopReason, Task,
+    Awaited, Bill, Bills, Closed, ConflictAhead, ContextUpdate, Counts, Event, Holder, LazyProgress, Outages,
+    Overloads, Proof, Recorded, Run, Session, Status, StopMode, StopReason, Task,
 };
 use piton_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -121,8 +121,8 @@ struct Rest {
     proof: Option<Proof>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     counts: Vec<Oid>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    progress: Option<Progress>,
+    #[serde(skip_serializing_if = "LazyProgress::is_none")]
+    progress: LazyProgress,
     #[serde(skip_serializing_if = "Bill::is_empty")]
     used: Bill,
     #[serde(skip_serializing_if = "Span::is_zero")]
@@ -219,7 +219,7 @@ impl TaskRow {
             reopened: *reopened,
             proof: proof.clone(),
             counts: counts.clone(),
-            progress: (*progress != Progress::default()).then(|| progress.clone()),
+            progress: progress.clone(),
             used: *used,
             worked: *worked,
             booked: *booked,
@@ -326,7 +326,7 @@ impl TaskRow {
             reopened: rest.reopened,
             proof: rest.proof,
             counts: rest.counts,
-            progress: rest.progress.unwrap_or_default(),
+            progress: rest.progress,
             used: rest.used,
             worked: rest.worked,
             booked: rest.booked,

@@ -124,7 +124,11 @@ impl Journal {
                 touched |= !placed.is_empty();
                 query::fold(state, placed.iter().map(|(recorded, _)| recorded))?;
                 counts.push(Ok(placed.len()));
-                all.extend(placed);
+                match all.is_empty() {
+                    // The events of a large plan are many.
+                    true => all = placed,
+                    false => all.extend(placed),
+                }
                 Ok(())
             };
             commands.iter().try_for_each(|command| take(state, command))?;

@@ -235,7 +235,7 @@ impl Ours {
     fn red_by_itself(&mut self, world: &mut World<'_>, Running { number, chain, .. }: &Running) {
         let Some(task) = self.task(&chain[0]).cloned() else { return };
         let (id, fence, results) = (task.id, task.fence, vec![failed()]);
-        let Some(tree) = task.progress.tree else { return };
+        let Some(tree) = task.progress.tree.clone() else { return };
         let ended = Command::ChecksEnded { task: id.clone(), fence, tree, results };
         self.say_failed(world, *number, id, ended);
     }
@@ -306,7 +306,7 @@ impl Ours {
     /// Move the head to the candidate, if it is where the candidate was built.
     fn move_head(&mut self, world: &mut World<'_>, id: &TaskId) -> bool {
         let Some(task) = self.task(id).cloned() else { return false };
-        let Some(Intent { old, candidate }) = task.progress.intent else { return false };
+        let Some(Intent { old, candidate }) = task.progress.intent.clone() else { return false };
         let (id, fence) = (task.id, task.fence);
         if old != head(world) {
             let reason = "the head has moved".to_owned();

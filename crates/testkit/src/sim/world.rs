@@ -368,7 +368,7 @@ impl Sim {
             }
             None => {}
         }
-        let agent = self.task(&task_id(key.0)).map(|task| task.progress.agent).unwrap_or_default();
+        let agent = self.task(&task_id(key.0)).map(|task| task.progress.agent.clone()).unwrap_or_default();
         let (provider, limiter) = (providers::provider(self, &agent), providers::limiter(self, &agent));
         let behaviour = self.keepers.launch(&self.scenario, key, (&provider, &limiter), self.time);
         self.note(|| format!("agent {} fence {} pass {}: {behaviour:?}", task_id(key.0), key.1, key.2));

@@ -470,7 +470,7 @@ impl State {
                 task.counts.clear();
                 task.progress.mark = None;
                 if task.proof.take().is_some() {
-                    task.progress = Progress { worktree: task.progress.worktree, ..Progress::default() };
+                    *task.progress = Progress { worktree: task.progress.worktree, ..Progress::default() };
                 }
                 task.decided = Status::Pending;
                 task.attempt = 0;
@@ -532,7 +532,7 @@ impl State {
             }),
             Event::LandingLost { task, .. } => self.update(task, at, |task| {
                 release(task);
-                task.progress = Progress { worktree: task.progress.worktree, ..Progress::default() };
+                *task.progress = Progress { worktree: task.progress.worktree, ..Progress::default() };
                 task.proof = None;
                 task.decided = Status::Pending;
                 task.failure_seq = None;
@@ -646,7 +646,7 @@ impl State {
                 Proof::Work { .. } | Proof::Reported => None,
             };
             let (worktree, tree) = (task.progress.worktree, saw.filter(|_| task.gate));
-            task.progress = Progress { worktree, landed_no, tree, ..Progress::default() };
+            *task.progress = Progress { worktree, landed_no, tree, ..Progress::default() };
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What a plan says about a task, when it comes and when it changes.
 
 use super::super::state::{Missing, State};
-use super::super::task::{Awaited, Progress, Status, Task};
+use super::super::task::{Awaited, LazyProgress, Status, Task};
 use super::super::usage::Bill;
 use crate::plan::{Check, Content, Outside, TaskId, TaskSpec};
 use crate::time::{Span, Timestamp};
@@ -15,7 +15,7 @@ impl State {
         seq: u64,
     ) -> Result<(), Missing> {
         self.on_run(|run| run.held = false);
-        self.link(&spec.id, spec.depends_on.clone().into());
+        self.link(&spec.id, &spec.depends_on.clone().into());
         let mut task = Task {
             id: spec.id.clone(),
             group: spec.group,
@@ -52,23 +52,25 @@ impl State {
             reopened: None,
             proof: None,
             counts: Vec::new(),
-            progress: Progress::default(),
+            progress: LazyProgress::default(),
             used: Bill::default(),
             worked: Span::default(),
             booked: 0,
         };
         judge_by(&mut task, spec);
         task.gate = self.enter_gate(spec);
-        let mut counted = task.clone();
-        self.count_needs(&mut counted);
-        self.index(&task);
-        self.tasks.insert(task.id.clone(), task);
-        // Tasks may come before what they depend on. A task that waits for this one has already counted it as open. It
-        // does not know yet that this one cannot complete, or that it waits for another list.
-        self.update(&spec.id, at, |task| {
-            (task.waiting, task.dead, task.held) = (counted.waiting, counted.dead, counted.held);
-            task.outside = awaited(spec, &[]);
-        })
+        self.count_needs(&mut task);
+        task.outside = awaited(spec, &[]);
+        // Tasks may come before what they depend on. A task that waits for this one has already counted it as open.
+        if task.status() == Status::Pending {
+            self.enter(task);
+            return Ok(());
+        }
+        // It does not know yet that this one cannot complete, or that it waits for another list.
+        let (dead, held) = (std::mem::take(&mut task.dead), std::mem::take(&mut task.held));
+        let outside = std::mem::take(&mut task.outside);
+        self.enter(task);
+        self.update(&spec.id, at, |task| (task.dead, task.held, task.outside) = (dead, held, outside))
     }
 
     pub(super) fn change_spec(
@@ -78,7 +80,7 @@ impl State {
         at: Timestamp,
         seq: u64,
     ) -> Result<(), Missing> {
-        self.link(&spec.id, spec.depends_on.clone().into());
+        self.link(&spec.id, &spec.depends_on.clone().into());
         let mut counted =
             self.tasks.get(&spec.id).cloned().ok_or_else(|| Missing::Tasks(vec![spec.id.clone()]))?;
         self.count_needs(&mut counted);

@@ -82,7 +82,7 @@ fn pass(bench: &mut Bench, name: &str, commit: Option<(u64, &str)>) {
     let commits: Vec<CommitMade> = known.chain(commit.map(made)).collect();
     let work = Work {
         commit: commit.map(|(n, _)| oid(n)).or(before),
-        tree: commit.map(|(n, _)| oid(n + 1000)).or(task.progress.tree).expect("captured before"),
+        tree: commit.map(|(n, _)| oid(n + 1000)).or(task.progress.tree.clone()).expect("captured before"),
         changed: true,
         found_work: commit.is_some(),
         touches_judges: true,
