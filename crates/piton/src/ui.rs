@@ -25,7 +25,7 @@ pub(crate) fn answer_line(text: impl AsRef<str>) {
     answer(format!("{}\n", text.as_ref()));
 }
 
-pub(crate) fn answer_json(value: &serde_json::Value) {
+pub(crate) fn answer_json(value: &impl serde::Serialize) {
     answer_line(serde_json::to_string_pretty(value).unwrap_or_default());
 }
 

@@ -7,6 +7,7 @@ use piton_core::plan::{Oid, RunId, Schedule, TaskId, TaskSpec};
 use piton_core::run::{Event, Horizon, Links, Missing, Recorded, Run, Selection, State, Status, Task};
 use piton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::Deserialize;
 
 use super::Cell;
 use super::error::Trouble;
@@ -299,6 +300,20 @@ pub(super) fn spec_of(recorded: Recorded) -> Result<TaskSpec, Trouble> {
         Event::TaskAdded { spec, .. } | Event::TaskChanged { spec, .. } => Ok(*spec),
         _ => Err(Trouble::snapshot(format!("event {} holds no task", recorded.seq))),
     }
+}
+
+/// The title in an event that holds a task, without the rest of its spec.
+pub(super) fn title_of(body: &str) -> Result<String, Trouble> {
+    #[derive(Deserialize)]
+    struct Planned {
+        spec: Titled,
+    }
+    #[derive(Deserialize)]
+    struct Titled {
+        title: String,
+    }
+    let planned: Result<Planned, _> = serde_json::from_str(body);
+    planned.map(|planned| planned.spec.title).map_err(|error| Trouble::snapshot(format!("a spec: {error}")))
 }
 
 /// The events of a run after `seq`.

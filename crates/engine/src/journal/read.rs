@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 use super::error::{JournalError, Trouble};
 use super::lanes::{has_turn, lane, lanes_of};
 use super::query::{self, Head, NextTasks};
-use super::rows::{LAYOUT, REMOVED, STATUS, TASK_COLUMNS, TaskRow, key, unsigned};
+use super::rows::{LAYOUT, REMOVED, STATUS, TASK_COLUMN_COUNT, TASK_COLUMNS, TaskRow, key, unsigned};
 use super::{Cell, CheckCount, Journal, RunSummary, write};
 
 impl Journal {
@@ -253,6 +253,57 @@ impl Journal {
                 ids.push(query::task_id(row, 0)?);
             }
             Ok(ids)
+        })
+    }
+
+    /// Every task that the plan has, with its title, in the order of their ids. Nothing else of their specs is decoded.
+    pub fn titled(&self, run: &RunId) -> Result<Vec<(Task, String)>, JournalError> {
+        self.in_run(run, |db, head| {
+            let mut tasks = Vec::new();
+            if head.layout == LAYOUT {
+                let sql = format!(
+                    "SELECT {TASK_COLUMNS}, body FROM tasks JOIN events ON no = ?2 + spec_seq
+                     WHERE run = ?1 AND flags & {REMOVED} = 0"
+                );
+                let mut select = db.prepare_cached(&sql)?;
+                let mut rows = select.query(params![head.no, key(head.no, 0)])?;
+                while let Some(row) = rows.next()? {
+                    let title =
+                        query::title_of(row.get_ref(TASK_COLUMN_COUNT)?.as_str().unwrap_or_default())?;
+                    tasks.push((TaskRow::read(row)?.task()?, title));
+                }
+            } else {
+                for task in query::replay(db, run, head.no)?.tasks().filter(|task| !task.removed) {
+                    let spec =
+                        query::event(db, run, head.no, task.spec_seq)?.map(query::spec_of).transpose()?;
+                    tasks.push((task.clone(), spec.map(|spec| spec.title).unwrap_or_default()));
+                }
+            }
+            tasks.sort_unstable_by(|(one, _), (other, _)| one.id.cmp(&other.id));
+            Ok(tasks)
+        })
+    }
+
+    /// Tasks that have a worktree, or may have one, also if the plan does not have them any more.
+    pub fn with_worktree(&self, run: &RunId) -> Result<Vec<Task>, JournalError> {
+        self.in_run(run, |db, head| {
+            let has_one = |task: &Task| task.progress.worktree;
+            if head.layout != LAYOUT {
+                return Ok(query::replay(db, run, head.no)?
+                    .tasks()
+                    .filter(|task| has_one(task))
+                    .cloned()
+                    .collect());
+            }
+            // Of a task that was never begun, not even the row is decoded.
+            let sql = format!(
+                "SELECT {TASK_COLUMNS} FROM tasks
+                 WHERE run = ?1 AND fence > 0 AND instr(rest, '\"worktree\":true') > 0"
+            );
+            let mut select = db.prepare_cached(&sql)?;
+            let rows = select.query_map([head.no], TaskRow::read)?;
+            let tasks = rows.map(|row| row?.task()).collect::<Result<Vec<_>, Trouble>>()?;
+            Ok(tasks.into_iter().filter(has_one).collect())
         })
     }
 

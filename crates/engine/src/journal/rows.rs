@@ -72,6 +72,8 @@ pub(super) struct TaskRow {
 /// In the order in which [`TaskRow::read`] expects them.
 pub(super) const TASK_COLUMNS: &str = "id, lane, grp, level, priority, turn, decided, since, attempt, spent, \
      budget, transient, conflicts, fence, not_before, waiting, dead, flags, spec_seq, failure_seq, rest";
+/// A query that asks for one more has it here.
+pub(super) const TASK_COLUMN_COUNT: usize = 21;
 
 const CONFIRM: u32 = 1;
 const MAY_CHANGE_NOTHING: u32 = 2;

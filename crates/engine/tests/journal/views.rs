@@ -48,7 +48,7 @@ fn whys(journal: &Journal, run: &RunId, whole: &State, now: Timestamp) {
     }
 }
 
-/// `piton complete`, `piton queue` and `piton close`.
+/// `piton complete`, `piton queue`, `piton close`, `piton clean` and `piton status --all`.
 fn lists(journal: &Journal, run: &RunId, whole: &State) {
     let planned = || whole.tasks().filter(|task| !task.removed);
     let open: Vec<(TaskId, Status)> = planned()
@@ -75,6 +75,13 @@ fn lists(journal: &Journal, run: &RunId, whole: &State) {
     assert_eq!(by_id(journal.under_way(run).unwrap()), under_way, "none of them is removed");
     let specs = journal.specs(run).unwrap();
     assert_eq!(journal.ids(run).unwrap(), specs.iter().map(|spec| spec.id.clone()).collect::<Vec<_>>());
+    let title = |id: &TaskId| specs.iter().find(|spec| spec.id == *id).unwrap().title.clone();
+    assert_eq!(
+        journal.titled(run).unwrap(),
+        planned().map(|task| (task.clone(), title(&task.id))).collect::<Vec<_>>()
+    );
+    let has_worktree = whole.tasks().filter(|task| task.progress.worktree);
+    assert_eq!(by_id(journal.with_worktree(run).unwrap()), has_worktree.cloned().collect::<Vec<_>>());
 }
 
 /// `piton progress`, `piton queue`, `piton cost` and `piton log`.

@@ -98,15 +98,21 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, listed
             notable.extend(journal.tasks_in(run, status, MOST + 1)?);
         }
     }
+    let mut titles = Vec::new();
     if all {
-        notable = journal.load(run)?.tasks().filter(|task| !task.removed).cloned().collect();
+        (notable, titles) = journal.titled(run)?.into_iter().unzip();
     }
     notable.sort_by(|a, b| a.id.cmp(&b.id));
-    if !notable.is_empty() {
-        ui::answer_line("");
+    for task in notable[titles.len()..].iter().take(MOST) {
+        titles.push(title(journal, run, &task.id)?);
     }
-    for task in notable.iter().take(if all { usize::MAX } else { MOST }) {
-        ui::answer_line(task_line(journal, run, task, now)?);
+    let mut lines = String::new();
+    for (task, title) in notable.iter().zip(&titles) {
+        lines += &format!("\n{}", task_line(journal, run, task, title, now)?);
+    }
+    if !lines.is_empty() {
+        // Written at once: each write takes a system call.
+        ui::answer_line(lines);
     }
     if notable.len() > MOST && !all {
         ui::answer_line(format!("  … and {} more (--all shows them)", notable.len() - MOST));
@@ -133,9 +139,18 @@ fn noticed(facts: &piton_core::run::Run) -> impl Iterator<Item = String> {
     facts.noticed.iter().map(|(task, reason)| format!("look at {task}: {reason}"))
 }
 
-pub(crate) fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Outcome<String> {
+pub(crate) fn title(journal: &Journal, run: &RunId, id: &TaskId) -> Outcome<String> {
+    Ok(journal.spec(run, id)?.map(|spec| spec.title).unwrap_or_default())
+}
+
+pub(crate) fn task_line(
+    journal: &Journal,
+    run: &RunId,
+    task: &Task,
+    title: &str,
+    now: Timestamp,
+) -> Outcome<String> {
     let (sign, style) = ui::status_sign(task.status());
-    let title = journal.spec(run, &task.id)?.map(|spec| spec.title).unwrap_or_default();
     let about = match task.status() {
         Status::Completed => match &task.proof {
             Some(Proof::Landed { commit, .. }) => format!("landed as {}", commit.short()),
@@ -168,7 +183,7 @@ pub(crate) fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timest
         "  {style}{sign} {:8} {:11}{style:#} {age:>10}  {}  {}",
         task.id,
         task.status(),
-        ui::plain(&title),
+        ui::plain(title),
         ui::styled(DIM, commands::complete(&ui::plain(&about)))
     ))
 }

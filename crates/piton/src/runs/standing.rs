@@ -6,6 +6,7 @@ use piton_core::view::{self, RunStatus, Summary};
 use piton_engine::gates::{self, Stale};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::commands;
@@ -106,18 +107,39 @@ pub(crate) fn skipped_document(skipped: &[(TaskId, String)]) -> Value {
 
 /// What was used, in units that need no explanation; `null` is unknown.
 pub(crate) fn used_document(bill: &Bill) -> Value {
-    json!({
-        "tries": bill.tries,
-        "unmeasured_tries": bill.unmeasured,
-        "estimated_tries": bill.estimated,
-        "input_tokens": bill.usage.input,
-        "cached_tokens": bill.usage.cached,
-        "output_tokens": bill.usage.output,
-        "cost_usd": bill.usage.cost.map(view::dollars),
-        "estimated_input_tokens": bill.estimate.input,
-        "estimated_output_tokens": bill.estimate.output,
-        "estimated_cost_usd": bill.estimate.cost.map(view::dollars),
-    })
+    json!(Used::new(bill))
+}
+
+/// The same, to be written without a copy of it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Used {
+    tries: u32,
+    unmeasured_tries: u32,
+    estimated_tries: u32,
+    input_tokens: Option<u64>,
+    cached_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cost_usd: Option<f64>,
+    estimated_input_tokens: Option<u64>,
+    estimated_output_tokens: Option<u64>,
+    estimated_cost_usd: Option<f64>,
+}
+
+impl Used {
+    pub(crate) fn new(bill: &Bill) -> Used {
+        Used {
+            tries: bill.tries,
+            unmeasured_tries: bill.unmeasured,
+            estimated_tries: bill.estimated,
+            input_tokens: bill.usage.input,
+            cached_tokens: bill.usage.cached,
+            output_tokens: bill.usage.output,
+            cost_usd: bill.usage.cost.map(view::dollars),
+            estimated_input_tokens: bill.estimate.input,
+            estimated_output_tokens: bill.estimate.output,
+            estimated_cost_usd: bill.estimate.cost.map(view::dollars),
+        }
+    }
 }
 
 pub(crate) fn reason(journal: &Journal, run: &RunId, task: &Task) -> Outcome<String> {

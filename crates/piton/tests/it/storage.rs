@@ -112,6 +112,26 @@ fn clean_after_a_finished_run_leaves_the_journal() {
     let _ = sandbox.run("log").exits(0).says("landed as");
 }
 
+/// Of tasks that left nothing, not even git is asked.
+#[test]
+fn clean_starts_as_many_git_processes_for_many_tasks_as_for_one() {
+    let processes = |tasks: usize| {
+        let sandbox = sandbox();
+        let ids: Vec<String> = (0..tasks).map(|n| format!("T{n}")).collect();
+        sandbox.plan(&ids.iter().map(|id| task(id, "checks = []")).collect::<String>());
+        for id in &ids {
+            let report = format!("report {id} done --plan plan.toml --no-change --reason nothing");
+            let _ = sandbox.run(&report).exits(0);
+        }
+        let log = sandbox.root().join("log");
+        let bin =
+            sandbox.program("git", &format!("echo started >> {log}\nPATH=${{PATH#*:}}\nexec git \"$@\""));
+        let _ = sandbox.piton(["clean", "--dry-run"]).with_path(&bin).run().exits(0);
+        sandbox.read(&log).lines().count()
+    };
+    assert_eq!(processes(1), processes(12));
+}
+
 #[test]
 fn clean_leaves_a_run_at_work_alone() {
     let sandbox = sandbox();

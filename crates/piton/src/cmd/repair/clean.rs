@@ -1,12 +1,12 @@
 //! `piton clean`: remove what finished runs left behind. Nothing that exists once goes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use piton_core::plan::{RunId, TaskId};
-use piton_core::run::{Command, Status};
+use piton_core::plan::{Oid, RunId, TaskId};
+use piton_core::run::{Command, Status, Task};
 use piton_core::view::counted;
 use piton_engine::check_worktrees::Pool;
 use piton_engine::git::{GitError, Pin, RefChange, Repo, Rescue, Worktree};
@@ -90,7 +90,7 @@ impl What {
 pub(crate) fn clean(args: &CleanArgs) -> Outcome<Exit> {
     let project = find::project(args.project_path.as_deref())?;
     let leftovers = match Journal::open_existing(&project.home)? {
-        Some(mut journal) => find_leftovers(args, &project, &mut journal)?,
+        Some(journal) => find_leftovers(args, &project, &journal)?,
         None => Vec::new(),
     };
     let total: u64 = leftovers.iter().map(|left| left.bytes).sum();
@@ -130,9 +130,13 @@ pub(crate) fn clean(args: &CleanArgs) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-fn find_leftovers(args: &CleanArgs, project: &Project, journal: &mut Journal) -> Outcome<Vec<Leftover>> {
+fn find_leftovers(args: &CleanArgs, project: &Project, journal: &Journal) -> Outcome<Vec<Leftover>> {
     let mut found = Vec::new();
     let runs = journal.runs()?;
+    let refs = match project.repo()? {
+        Some(repo) => repo.refs_in_files().map_or_else(|| repo.all_refs(), Ok)?,
+        None => BTreeMap::new(),
+    };
     for summary in &runs {
         let run = &summary.id;
         if project.engine_lives(run) {
@@ -141,12 +145,11 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &mut Journal) ->
         // A closed run is removed as a whole.
         let unfinished = args.unfinished || summary.closed.is_some();
         let finished = summary.is_over();
-        let state = journal.load(run)?;
-        let Some(facts) = state.run().cloned() else { continue };
+        let Some(facts) = journal.facts(run)? else { continue };
         let mut add = |what, bytes| found.push(Leftover { what, run: run.clone(), bytes });
         if let (Some(repo), Some(dir)) = (project.repo()?, &facts.worktree_dir) {
             let dir = Utf8Path::new(dir);
-            for task in state.tasks() {
+            for task in with_leftovers(journal, run, &refs)? {
                 let goes = task.progress.worktree && (unfinished || task.decided == Status::Completed);
                 let own = facts.settings.worktree.shared.is_none() && goes;
                 let path = own.then(|| project.worktree_path_if_owned(run, dir, task.id.as_str())).flatten();
@@ -159,14 +162,14 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &mut Journal) ->
                 if task.decided == Status::Completed || unfinished {
                     for what in drive::PINS {
                         let name = format!("{run}/{what}/{}", task.id);
-                        if !repo.pins(&name)?.is_empty() {
+                        if refs.contains_key(&format!("refs/piton/{name}")) {
                             add(What::Pin { task: task.id.clone(), name }, 0);
                         }
                     }
                 }
                 if task.decided == Status::Completed {
                     let name = format!("worktree-{}-{run}", task.id);
-                    if repo.branch_tip(&name)?.is_some() {
+                    if refs.contains_key(&format!("refs/heads/{name}")) {
                         add(What::Branch { name }, 0);
                     }
                 }
@@ -193,6 +196,23 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &mut Journal) ->
         }
     }
     Ok(found)
+}
+
+/// Tasks that have a worktree, a pin or a branch, in order. The others of a large plan are not looked at.
+fn with_leftovers(journal: &Journal, run: &RunId, refs: &BTreeMap<String, Oid>) -> Outcome<Vec<Task>> {
+    let (pins, suffix) = (format!("refs/piton/{run}/"), format!("-{run}"));
+    let pinned = |name: &str| Some(name.strip_prefix(&pins)?.split_once('/')?.1.to_owned());
+    let branched =
+        |name: &str| Some(name.strip_prefix("refs/heads/worktree-")?.strip_suffix(&suffix)?.to_owned());
+    let named = refs.keys().filter_map(|name| pinned(name).or_else(|| branched(name)));
+    let mut tasks: BTreeMap<TaskId, Task> =
+        journal.with_worktree(run)?.into_iter().map(|task| (task.id.clone(), task)).collect();
+    for id in named.filter_map(|name| TaskId::new(&name).ok()) {
+        if !tasks.contains_key(&id) {
+            tasks.extend(journal.task(run, &id)?.map(|task| (id, task)));
+        }
+    }
+    Ok(tasks.into_values().collect())
 }
 
 /// Remove what one run left, as its engine would. The lock of the run keeps engines out meanwhile, and the git

@@ -93,7 +93,7 @@ fn list(path: Option<&Utf8Path>, as_json: bool) -> Outcome<Exit> {
     let kept = with_repo(path, |repo| Ok(repo.rescue_list("")?))?;
     if as_json {
         let all = kept.iter().map(|kept| json!({ "name": kept.name, "commit": kept.commit, "subject": kept.subject, "time": kept.time.to_string() }));
-        ui::answer_json(&all.collect());
+        ui::answer_json(&all.collect::<serde_json::Value>());
     } else if kept.is_empty() {
         ui::say("nothing had to be rescued");
     } else {

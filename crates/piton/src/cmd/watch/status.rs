@@ -1,17 +1,20 @@
 //! `piton status`: where a run stands. Reads only.
 
 use clap::Args;
-use piton_core::plan::{RunId, TaskId};
-use piton_core::run::{self, Bills, Outage, Outages, Run, Status, Task};
+use piton_core::plan::{Oid, RunId, TaskId};
+use piton_core::run::{self, Bills, Outage, Outages, Proof, Run, Status, Task};
 use piton_engine::clock;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::args::Which;
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::runs::found::FoundRun;
 use crate::runs::show::{self, Listed};
+use crate::runs::standing::Used;
 use crate::runs::{artifacts, find, master, standing};
 use crate::{plans, ui};
 
@@ -51,7 +54,7 @@ pub(crate) fn status(args: &StatusArgs) -> Outcome<Exit> {
     let FoundRun { project, mut journal, run } = found?;
     match (task, args.json) {
         (Some(task), json) => one(&journal, &run, &task, json)?,
-        (None, true) => ui::answer_json(&document(&project, &mut journal, &run)?),
+        (None, true) => ui::answer_json(&document(&project, &journal, &run)?),
         (None, false) => {
             let listed = if args.all { Listed::All } else { Listed::Some };
             show::show(&project, &mut journal, &run, listed)?;
@@ -69,13 +72,14 @@ fn one(journal: &Journal, run: &RunId, id: &TaskId, as_json: bool) -> Outcome {
     }
     if as_json {
         let title = journal.spec(run, id)?.map(|spec| spec.title);
-        let mut document = task_document(&task, title.as_deref());
+        let mut document = json!(TaskDocument::new(&task, title.as_deref()));
         let facts = standing::facts(journal, run)?;
         document["noticed"] = json!(facts.noticed.get(id));
         document["conflicts_ahead"] = json!(facts.conflicts_ahead.get(id));
         ui::answer_json(&document);
     } else {
-        ui::answer_line(show::task_line(journal, run, &task, clock::now())?.trim_start());
+        let title = show::title(journal, run, id)?;
+        ui::answer_line(show::task_line(journal, run, &task, &title, clock::now())?.trim_start());
         if let Some(reason) = standing::facts(journal, run)?.noticed.get(id) {
             ui::answer_line(ui::styled(ui::WARNING, ui::plain(&format!("look at it: {reason}"))));
         }
@@ -83,23 +87,75 @@ fn one(journal: &Journal, run: &RunId, id: &TaskId, as_json: bool) -> Outcome {
     Ok(())
 }
 
-fn task_document(task: &Task, title: Option<&str>) -> Value {
-    json!({
-        "id": task.id,
-        "title": title,
-        "group": task.group,
-        "status": task.status().name(),
-        "since": task.since.to_string(),
-        "attempt": task.attempt,
-        "attempts_spent": task.spent,
-        "attempts_allowed": task.budget,
-        "holder": task.holder.as_ref().map(ToString::to_string),
-        "waits_for": task.waiting,
-        "commit": task.progress.commit,
-        "landing_waits": task.progress.waits,
-        "proof": task.proof,
-        "used": standing::used_document(&task.used),
-    })
+/// A task as programs get it.
+#[derive(Serialize)]
+struct TaskDocument<'t> {
+    id: &'t TaskId,
+    title: Option<&'t str>,
+    group: u32,
+    status: &'static str,
+    since: String,
+    attempt: u32,
+    attempts_spent: u32,
+    attempts_allowed: u32,
+    holder: Option<String>,
+    waits_for: u32,
+    commit: Option<&'t Oid>,
+    landing_waits: Option<&'t str>,
+    proof: Option<&'t Proof>,
+    used: Used,
+}
+
+impl TaskDocument<'_> {
+    fn new<'t>(task: &'t Task, title: Option<&'t str>) -> TaskDocument<'t> {
+        TaskDocument {
+            id: &task.id,
+            title,
+            group: task.group,
+            status: task.status().name(),
+            since: task.since.to_string(),
+            attempt: task.attempt,
+            attempts_spent: task.spent,
+            attempts_allowed: task.budget,
+            holder: task.holder.as_ref().map(ToString::to_string),
+            waits_for: task.waiting,
+            commit: task.progress.commit.as_ref(),
+            landing_waits: task.progress.waits.as_deref(),
+            proof: task.proof.as_ref(),
+            used: Used::new(&task.used),
+        }
+    }
+}
+
+/// A run as programs get it. Its tasks are written one by one: a document of all of them would be several times as large
+/// as they are.
+struct RunDocument {
+    /// An object with a place for the tasks.
+    facts: Value,
+    tasks: Vec<(Task, String)>,
+}
+
+const TASKS: &str = "tasks";
+
+impl Serialize for RunDocument {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in self.facts.as_object().into_iter().flatten() {
+            match key.as_str() {
+                TASKS => map.serialize_entry(key, &TaskDocuments(&self.tasks))?,
+                key => map.serialize_entry(key, value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+struct TaskDocuments<'t>(&'t [(Task, String)]);
+
+impl Serialize for TaskDocuments<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|(task, title)| TaskDocument::new(task, Some(title))))
+    }
 }
 
 /// By agent and model. A model that was not reported is `null`.
@@ -131,13 +187,11 @@ fn outages_document(outages: &Outages, facts: &Run) -> Value {
 }
 
 /// The whole run as one JSON document.
-fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Value> {
+fn document(project: &Project, journal: &Journal, run: &RunId) -> Outcome<RunDocument> {
     let facts = standing::facts(journal, run)?;
     let summary = standing::summary(journal, &facts)?;
     let alive = project.engine_lives(run);
     let stale = standing::stale(project, journal, &facts, &summary.counts)?;
-    let titles: std::collections::HashMap<_, _> =
-        journal.specs(run)?.into_iter().map(|spec| (spec.id, spec.title)).collect();
     let counts = |counts: &piton_core::run::Counts| -> Value {
         let mut by_name = serde_json::Map::new();
         for status in Status::ALL {
@@ -165,13 +219,10 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
         "groups": summary.groups.iter().map(|group| json!({
             "id": group.id, "title": group.title, "status": group.status, "counts": counts(&group.counts),
         })).collect::<Vec<_>>(),
-        "tasks": journal.load(run)?.tasks()
-            .filter(|task| !task.removed)
-            .map(|task| task_document(task, titles.get(&task.id).map(String::as_str)))
-            .collect::<Vec<_>>(),
+        TASKS: null,
     });
     if let Some(artifacts) = artifacts::find(project, journal, &facts)? {
         artifacts.describe(&mut document);
     }
-    Ok(document)
+    Ok(RunDocument { facts: document, tasks: journal.titled(run)? })
 }
