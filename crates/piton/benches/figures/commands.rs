@@ -14,6 +14,9 @@ use crate::journal::at;
 const ROUNDS: usize = 15;
 const LONG: Duration = Duration::from_secs(3);
 
+/// Commands that are not in the table, and why.
+const LEFT_OUT: [(&str, &str); 1] = [("demo", "it runs a plan of its own, and takes as long as that does")];
+
 /// The size of a plan, and whether half of its tasks are completed.
 const SIZES: [(usize, bool); 4] = [(100, false), (10_000, false), (100_000, false), (100_000, true)];
 
@@ -27,6 +30,8 @@ enum About {
     All,
     /// It reads the plan.
     Plan,
+    /// It compares every task, or every event, with what else there is.
+    Each,
 }
 
 impl About {
@@ -37,6 +42,7 @@ impl About {
             About::Run => "20 ms, 60 ms",
             About::All => "what it prints",
             About::Plan => "reads the plan",
+            About::Each => "looks at every task",
         }
     }
 }
@@ -61,7 +67,34 @@ pub(crate) fn table() -> String {
             .collect();
         text += &format!("| {name} | {} | {} |\n", cells.join(" | "), about.most());
     }
-    text
+    is_whole(&rows);
+    let left_out = LEFT_OUT.map(|(name, why)| format!("`{name}` is not in the table: {why}.\n"));
+    text + "\n" + &left_out.concat() + &machine()
+}
+
+/// Every command that `piton --help` names has a row.
+fn is_whole(rows: &[(String, About)]) {
+    let help = std::process::Command::new(PITON).arg("--help").output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let commands = help.lines().filter_map(|line| line.strip_prefix("  ")).flat_map(str::split_whitespace);
+    let has_row = |command: &str| {
+        let begins = |name: &str| name.split('`').any(|part| part.split(' ').next() == Some(command));
+        rows.iter().any(|(name, _)| begins(name)) || LEFT_OUT.iter().any(|(name, _)| *name == command)
+    };
+    let missing: Vec<&str> = commands.filter(|command| !has_row(command)).collect();
+    assert!(missing.is_empty(), "the table has no row for {missing:?}");
+}
+
+/// How busy the machine was: figures of a busy one are too high.
+fn machine() -> String {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    match load.split(' ').nth(1) {
+        Some(load) => {
+            format!("\nMeasured on {processors} processors, at a load of {load} in the last five minutes.\n")
+        }
+        None => String::new(),
+    }
 }
 
 /// Eight tasks in ten stand alone. The others form a chain of ten links, each of many tasks.
@@ -71,7 +104,13 @@ fn begin(tasks: usize) -> Project {
         Some(before) if before > 0 => format!("depends_on = [\"T{}\"]\n", n - link),
         _ => String::new(),
     };
-    Project::new(&plan(tasks, 3, "true", needs), 1)
+    let mut text = plan(tasks, 3, "true", needs);
+    for n in 0..ROUNDS {
+        text += &format!(
+            "[[task]]\nid = \"C{n}\"\ntitle = \"Be confirmed\"\nprompt = \"Do it.\"\nchecks = [\"true\"]\nconfirm = true\n"
+        );
+    }
+    Project::new(&text, 1)
 }
 
 struct Measured<'r> {
@@ -83,11 +122,15 @@ struct Measured<'r> {
 impl Measured<'_> {
     /// A command that is not measured.
     fn quietly(&self, line: &str) -> Duration {
+        // Unfinished work is not an error of the command.
+        self.ending_with(line, &[0, 4])
+    }
+
+    fn ending_with(&self, line: &str, codes: &[i32]) -> Duration {
         let mut command = self.project.command(PITON, &self.project.repo);
         let command = command.args(line.split(' ')).stdout(Stdio::null()).stderr(Stdio::null());
         let (time, status) = timed(|| command.status().unwrap());
-        // Unfinished work is not an error of the command.
-        assert!(matches!(status.code(), Some(0 | 4)), "piton {line}: {status}");
+        assert!(status.code().is_some_and(|code| codes.contains(&code)), "piton {line}: {status}");
         time
     }
 
@@ -103,6 +146,14 @@ impl Measured<'_> {
     fn once(&mut self, name: &str, about: About, line: &str) {
         let time = self.quietly(line);
         self.note(name, about, time);
+    }
+
+    /// A command that has nothing to do here, and says so.
+    fn refused(&mut self, name: &str, about: About, line: &str) {
+        for _ in 0..ROUNDS {
+            let time = self.ending_with(line, &[1]);
+            self.note(name, about, time);
+        }
     }
 
     fn often(&mut self, name: &str, about: About, line: &str) {
@@ -125,6 +176,7 @@ impl Measured<'_> {
                 timed(|| git.status().unwrap()).0,
             );
         }
+        self.of_no_run();
         self.once("`plan PLAN`", About::Plan, "plan plan.toml");
         self.once("begin: the first `next --plan PLAN`", About::Plan, "next --plan plan.toml");
         for n in 1..=5 {
@@ -144,9 +196,32 @@ impl Measured<'_> {
         self.quietly("next --plan plan.toml");
         for n in 0..ROUNDS {
             self.task(&format!("T{}", n + 6), n);
+            self.confirmed(&format!("C{n}"));
         }
         self.commits();
         self.run(tasks);
+    }
+
+    /// Commands that read no run.
+    fn of_no_run(&mut self) {
+        for line in ["help", "schema plan", "ops", "agents", "mcp"] {
+            self.often(&format!("`{line}`"), About::Nothing, line);
+        }
+        for _ in 0..ROUNDS {
+            self.once("`new`", About::Nothing, "new other --force");
+            self.once("`init`", About::Nothing, "init --for claude --yes");
+            self.quietly("init --for claude --remove --yes");
+        }
+        std::fs::remove_file(self.project.repo.join("other.toml")).unwrap();
+    }
+
+    /// A task with a check that takes no time, which another agent has to confirm.
+    fn confirmed(&mut self, task: &str) {
+        self.quietly(&format!("start {task} --by me"));
+        self.once("`verify`, with one check", About::Task, &format!("verify {task}"));
+        self.quietly(&format!("report {task} done --by me --note finished --no-change --reason measured"));
+        let line = format!("confirm {task} --by me --note looked");
+        self.once("`confirm`, with one check", About::Task, &line);
     }
 
     /// Every command about one task, from its start until a person skips it.
@@ -198,9 +273,14 @@ impl Measured<'_> {
         let last = format!("why T{tasks}");
         self.often("`why TASK`, at the end of a chain", About::Task, &last);
         self.often("`why TASK --plan PLAN`", About::Task, &format!("{last} --plan plan.toml"));
-        for line in ["next", "status", "runs", "progress", "queue", "cost", "orient", "context"] {
+        let of_run =
+            ["next", "status", "runs", "progress", "queue", "checks", "cost", "orient", "system context"];
+        let of_project = ["rescue list", "archive --dry-run", "clean --dry-run"];
+        for line in of_run.into_iter().chain(of_project) {
             self.often(&format!("`{line}`"), About::Run, line);
         }
+        self.refused("`stop`, without an engine", About::Run, "stop");
+        self.refused("`unpark`, of nobody", About::Run, "unpark claude");
         self.often("`next --plan PLAN`", About::Run, "next --plan plan.toml");
         self.often("`status --plan PLAN`", About::Run, "status --plan plan.toml");
         self.often("`log -n 20`", About::Run, "log -n 20");
@@ -214,9 +294,16 @@ impl Measured<'_> {
             self.quietly(&format!("start T{} --by me", 6 + 4 * ROUNDS));
             self.quietly(&format!("reset T{}", 6 + 4 * ROUNDS));
         }
-        for line in ["log", "complete", "status --all", "status --json", "doctor", "clean --dry-run"] {
+        for line in ["log", "complete", "status --all", "status --json"] {
             self.often(&format!("`{line}`"), About::All, line);
         }
+        let other = self.project.root.join("other");
+        self.once("`export`, to one list", About::All, &format!("export --dialect rwkit --out {other}"));
+        self.once("`doctor`", About::Each, "doctor");
+        let import =
+            format!("import {other}/bench-todolist.md --dry-run --project-path {}", self.project.repo);
+        self.once("`import --dry-run`, of that list", About::Plan, &import);
+        self.once("`run --dry-run`", About::Plan, "run plan.toml --dry-run");
         self.once("`add`", About::Plan, "add N1 --title Another --description Do --no-check");
     }
 
