@@ -295,10 +295,10 @@ impl Journal {
                     .cloned()
                     .collect());
             }
-            // Of a task that was never begun, not even the row is decoded.
+            // Of a task without one, not even the row is decoded.
             let sql = format!(
                 "SELECT {TASK_COLUMNS} FROM tasks
-                 WHERE run = ?1 AND fence > 0 AND instr(rest, '\"worktree\":true') > 0"
+                 WHERE run = ?1 AND instr(rest, '\"worktree\":true') > 0"
             );
             let mut select = db.prepare_cached(&sql)?;
             let rows = select.query_map([head.no], TaskRow::read)?;

@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 use piton_core::plan::{RunId, TaskId};
-use piton_core::run::{self, Proof, Status, Task};
+use piton_core::run::{self, Counts, Proof, Status, Task};
 use piton_core::time::Timestamp;
 use piton_core::view::{self, GroupStatus};
 use piton_engine::clock;
@@ -92,33 +92,27 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, listed
     for told in conflicts_ahead(&facts).chain(noticed(&facts)).take(MOST) {
         ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&told))));
     }
-    let mut notable = journal.under_way(run)?;
-    for status in [Status::Failed, Status::Abandoned, Status::Blocked, Status::Skipped, Status::PassedOver] {
-        if summary.counts.of(status) > 0 {
-            notable.extend(journal.tasks_in(run, status, MOST + 1)?);
-        }
-    }
-    let mut titles = Vec::new();
-    if all {
-        (notable, titles) = journal.titled(run)?.into_iter().unzip();
-    }
-    notable.sort_by(|a, b| a.id.cmp(&b.id));
-    for task in notable[titles.len()..].iter().take(MOST) {
-        titles.push(title(journal, run, &task.id)?);
-    }
+    let (tasks, titles): (Vec<Task>, Vec<String>) = if all {
+        journal.titled(run)?.into_iter().unzip()
+    } else {
+        let tasks = notable(journal, run, &summary.counts)?;
+        let titles = tasks.iter().take(MOST).map(|task| title(journal, run, &task.id));
+        let titles = titles.collect::<Outcome<_>>()?;
+        (tasks, titles)
+    };
     let mut lines = String::new();
-    for (task, title) in notable.iter().zip(&titles) {
+    for (task, title) in tasks.iter().zip(&titles) {
         lines += &format!("\n{}", task_line(journal, run, task, title, now)?);
     }
     if !lines.is_empty() {
         // Written at once: each write takes a system call.
         ui::answer_line(lines);
     }
-    if notable.len() > MOST && !all {
-        ui::answer_line(format!("  … and {} more (--all shows them)", notable.len() - MOST));
+    if tasks.len() > titles.len() {
+        ui::answer_line(format!("  … and {} more (--all shows them)", tasks.len() - titles.len()));
     }
     let read = |name: &str| std::fs::read(Utf8Path::new(&facts.plan).join(name)).ok();
-    for warning in facts.settings.form.system().warnings(&notable, &read) {
+    for warning in facts.settings.form.system().warnings(&tasks, &read) {
         ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&warning))));
     }
     if let Some(artifacts) = artifacts::find(project, journal, &facts)? {
@@ -137,6 +131,18 @@ pub(crate) fn conflicts_ahead(facts: &piton_core::run::Run) -> impl Iterator<Ite
 /// What a person should look at in work that was accepted.
 fn noticed(facts: &piton_core::run::Run) -> impl Iterator<Item = String> {
     facts.noticed.iter().map(|(task, reason)| format!("look at {task}: {reason}"))
+}
+
+/// Tasks under way, and those that need help, in the order of their ids.
+fn notable(journal: &Journal, run: &RunId, counts: &Counts) -> Outcome<Vec<Task>> {
+    let mut notable = journal.under_way(run)?;
+    for status in [Status::Failed, Status::Abandoned, Status::Blocked, Status::Skipped, Status::PassedOver] {
+        if counts.of(status) > 0 {
+            notable.extend(journal.tasks_in(run, status, MOST + 1)?);
+        }
+    }
+    notable.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(notable)
 }
 
 pub(crate) fn title(journal: &Journal, run: &RunId, id: &TaskId) -> Outcome<String> {

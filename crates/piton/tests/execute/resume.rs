@@ -97,6 +97,11 @@ fn what_failed_is_tried_again_where_it_was_and_told_why() {
     leave(&sandbox, &json!({ "L1-001": task }));
     sandbox.script(&all_write().replace("[L1-001]\n", "[L1-001]\nif-feedback write src/told.txt yes\n"));
     let _ = sandbox.run(&format!("import {PLAN}")).exits(0);
+    // Its worktree is known without a ref, too.
+    for name in sandbox.git(["for-each-ref", "--format=%(refname)", "refs/piton"]).lines() {
+        sandbox.git(["update-ref", "-d", name]);
+    }
+    let _ = sandbox.run("clean --unfinished --dry-run").exits(0).says("the worktree of L1-001");
     assert_eq!(state(&sandbox)["tasks"]["L1-001"]["attempts"], 2, "the next one has not begun");
     assert_eq!(state(&sandbox)["tasks"]["L1-001"]["worktree_path"], path.as_str());
     let _ = sandbox.run(&format!("run {PLAN}")).exits(0).says("L1-001   attempt 3 started");
