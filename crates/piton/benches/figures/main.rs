@@ -16,6 +16,7 @@ mod lists;
 mod makespans;
 mod runs;
 mod streams;
+mod waiting;
 
 use std::fs;
 use std::path::Path;
@@ -25,13 +26,14 @@ use bench::Figure;
 
 type Part = (&'static str, fn() -> Vec<Figure>);
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     ("journal", journal::figures),
     ("ledger", ledger::figures),
     ("files", files::figures),
     ("lists", lists::figures),
     ("runs", runs::figures),
     ("checked", checked::figures),
+    ("waiting", waiting::figures),
     ("landings", landings::figures),
     ("streams", streams::figures),
     ("makespan", makespans::figures),
