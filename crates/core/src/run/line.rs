@@ -144,13 +144,14 @@ impl Line {
     }
 
     /// The proofs that should be begun now, besides those under way. `line`: all candidates, in their order. An exclusive one
-    /// is proven when nobody else is.
+    /// is proven when nobody else is. `landing_waits`: what is about to land waits for a person.
     pub fn wanted(
         &self,
         line: &[&TaskId],
         is_exclusive: impl Fn(&TaskId) -> bool,
         window: u32,
         land: Land,
+        landing_waits: bool,
     ) -> Vec<Proposal> {
         if let Some(first) = line.first().filter(|first| is_exclusive(first)) {
             return if self.proofs.is_empty() { vec![apart(&[first])] } else { Vec::new() };
@@ -176,7 +177,9 @@ impl Line {
                 Land::Batch => self.rate.together(window).min(rest.len().div_ceil(free.max(1))),
                 Land::Each => 1,
             };
-            let is_begun = is_short && self.chains().next().is_some();
+            let is_open =
+                |proof: &Proving| !landing_waits || proof.stage == Stage::UnderWay && !self.lands(proof);
+            let is_begun = is_short && self.chains().any(is_open);
             let at_once = if is_begun {
                 0
             } else if is_short {
@@ -462,21 +465,30 @@ impl Line {
         self.fewer.insert(task.clone(), if self.is_overdue(task) { 1 } else { most });
     }
 
-    /// The members of a red chain are to blame that no shorter chain has, once none of these is open.
+    /// The members of a red chain are to blame that no shorter chain has, once it is known of each of these that it passes.
     fn blame(&mut self) {
-        let is_shorter = |proof: &Proving, other: &Proving| {
-            !other.alone && other.chain.len() < proof.chain.len() && proof.chain.starts_with(&other.chain)
-        };
-        let settled = |line: &Line| {
-            let all = || line.proofs.values();
-            let is_settled =
-                |proof: &&Proving| proof.stage == Stage::Red && !all().any(|other| is_shorter(proof, other));
-            all().find(is_settled).cloned()
-        };
-        while let Some(Proving { chain, alone, .. }) = settled(self) {
-            let most = chain.len().div_ceil(SPLIT).min(chain.len() - 1).max(1);
-            chain.iter().for_each(|task| self.put_aside(task, most, alone));
+        while let Some((blamed, alone)) = self.blamed() {
+            let most = blamed.len().div_ceil(SPLIT).min(blamed.len() - 1).max(1);
+            blamed.iter().for_each(|task| self.put_aside(task, most, alone));
         }
+    }
+
+    /// Those of the first red chain of which that is known, and whether they were proven apart.
+    fn blamed(&self) -> Option<(Vec<TaskId>, bool)> {
+        let has_passed = |proof: &Proving| matches!(proof.stage, Stage::Passed(_));
+        let is_settled = |proof: &&Proving| proof.stage == Stage::Red && self.shorter(proof).all(has_passed);
+        let proof = self.proofs.values().find(is_settled)?;
+        let Proving { chain, alone, .. } = proof;
+        let passed = self.shorter(proof).map(|other| other.chain.len()).max().unwrap_or_default();
+        // All of what is about to land has passed.
+        let landing = if chain.starts_with(&self.landing) { self.landing.len() } else { 0 };
+        Some((chain[passed.max(landing).min(chain.len() - 1)..].to_vec(), *alone))
+    }
+
+    /// Chains that a chain goes on from.
+    fn shorter<'l>(&'l self, proof: &'l Proving) -> impl Iterator<Item = &'l Proving> {
+        let chain = &proof.chain;
+        self.chains().filter(|other| other.chain.len() < chain.len() && chain.starts_with(&other.chain))
     }
 }
 

@@ -18,12 +18,13 @@ struct Bench {
     now: Timestamp,
     window: u32,
     land: Land,
+    landing_waits: bool,
 }
 
 impl Bench {
     fn new(window: u32) -> Bench {
         let line = Line { took: Span::minutes(2), ..Line::default() };
-        Bench { line, now: Timestamp(0), window, land: Land::Batch }
+        Bench { line, now: Timestamp(0), window, land: Land::Batch, landing_waits: false }
     }
 
     /// Begin what the line wants for these candidates, and tell it: `1:a 2:a,b`.
@@ -34,7 +35,8 @@ impl Bench {
     fn begin_with(&mut self, queue: &str, exclusive: &str) -> String {
         let (queue, exclusive) = (ids(queue), ids(exclusive));
         let queue: Vec<&TaskId> = queue.iter().collect();
-        let wanted = self.line.wanted(&queue, |task| exclusive.contains(task), self.window, self.land);
+        let is_exclusive = |task: &TaskId| exclusive.contains(task);
+        let wanted = self.line.wanted(&queue, is_exclusive, self.window, self.land, self.landing_waits);
         let mut told = Vec::new();
         for Proposal { chain, alone } in wanted {
             let number = self.line.next_number();
@@ -167,6 +169,22 @@ fn short_checks_prove_all_that_wait_at_once() {
     bench.line.end(1, &ProofEnd::Passed { tree: tree(1) }, bench.now);
     bench.land();
     assert_eq!(bench.begin("d e f"), "2:d,e,f");
+}
+
+#[test]
+fn while_a_landing_waits_for_a_person_others_are_proven_on_top_of_it() {
+    let mut bench = Bench::new(4);
+    bench.line.took = Span(50);
+    assert_eq!(bench.begin("a"), "1:a");
+    bench.line.prepare(&ids("a"), &tree(1), bench.now);
+    assert_eq!(bench.begin("b"), "", "it takes no time");
+    bench.landing_waits = true;
+    assert_eq!(bench.begin("b"), "2:a,b");
+    assert_eq!(bench.begin("b c"), "", "one short proof at a time");
+    bench.line.end(2, &ProofEnd::Passed { tree: tree(2) }, bench.now);
+    assert_eq!(bench.begin("b c"), "3:a,b,c");
+    bench.line.end(3, &ProofEnd::Red { reason: "red".to_owned() }, bench.now);
+    assert_eq!(bench.begin("b c"), "4!c", "whose fault it is, is found out");
 }
 
 #[test]

@@ -213,7 +213,9 @@ fn landings(state: &State, run: &Run, now: Timestamp) -> Vec<Action> {
     let queue: Vec<&TaskId> = state.queue.iter().map(|(_, id)| id).collect();
     if !queue.is_empty() && gathers_until(state, run, now).is_none() {
         let is_exclusive = |id: &TaskId| known(id).is_some_and(|task| is_exclusive(state, task));
-        let wanted = line.wanted(&queue, is_exclusive, run.landing_window(), land);
+        let merging = run.merging.as_ref().and_then(known);
+        let landing_waits = merging.is_some_and(|task| task.progress.waits.is_some());
+        let wanted = line.wanted(&queue, is_exclusive, run.landing_window(), land, landing_waits);
         actions
             .extend(wanted.into_iter().map(|Proposal { chain, alone }| Action::BeginProof { chain, alone }));
     }

@@ -177,6 +177,26 @@ fn a_dirty_checkout_is_left_alone_while_work_lands() {
 }
 
 #[test]
+fn while_a_landing_waits_for_a_checkout_others_are_checked() {
+    let sandbox = sandbox();
+    let tasks = task("T1", "") + &task("T2", "attempts = 1\nchecks = ['false']") + &task("T3", "");
+    sandbox.plan(&tasks);
+    sandbox.fifo("go");
+    sandbox.script(
+        "[T1]\nwrite T1.txt x\n[T2]\nmeet SIDE/go\nwrite T2.txt x\n[T3]\nmeet SIDE/go\nwrite T3.txt x\n",
+    );
+    sandbox.write("T1.txt", "mine");
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    run.until_says("T1       landing waits");
+    sandbox.meet("go");
+    sandbox.meet("go");
+    run.until_says("T2       failed: check `false` failed with exit status 1; abandoned");
+    run.until_says("T3       verified, waits to land");
+    std::fs::remove_file(sandbox.project().join("T1.txt")).expect("our own file");
+    let _ = run.wait().exits(4).says("T3       landed");
+}
+
+#[test]
 fn landing_waits_for_the_files_concerned() {
     let sandbox = sandbox();
     sandbox.plan_with(
