@@ -46,6 +46,11 @@ pub(crate) fn complete(text: &str) -> String {
     }
 }
 
+/// The same for a run that not the whole command is about.
+pub(crate) fn complete_for(text: &str, run: Option<&RunId>, plan: &str) -> String {
+    Context { run: run.cloned(), plan: plan.to_owned() }.complete(text)
+}
+
 impl Context {
     fn complete(&self, text: &str) -> String {
         if text.starts_with("piton ") {

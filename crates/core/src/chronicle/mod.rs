@@ -340,6 +340,7 @@ impl Chronicle {
             Note::Spent { .. }
             | Note::ChecksRan { .. }
             | Note::ConflictsAhead { .. }
+            | Note::Seen { .. }
             | Note::PlanUnreadable { .. } => {}
             Note::Heard { file, shown, edit } => {
                 let heard = Heard { file: file.clone(), shown: *shown, edit: edit.clone() };

@@ -420,6 +420,7 @@ impl Event {
                 | Note::ConflictsAhead { task, .. } => Some(task),
                 Note::Guardrail { .. }
                 | Note::GuardrailRemoved { .. }
+                | Note::Seen { .. }
                 | Note::Carried { .. }
                 | Note::Heard { .. }
                 | Note::Began { .. }

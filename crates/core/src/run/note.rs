@@ -68,6 +68,12 @@ pub enum Note {
     /// What the work of a task that is under way is in conflict with, as far as it is seen now. Nothing: with nothing any
     /// more.
     ConflictsAhead { task: TaskId, fence: u64, conflicts: Vec<ConflictAhead> },
+    /// What waited for a person was seen by the one who notes it. What is over is forgotten.
+    Seen {
+        items: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        over: Vec<String>,
+    },
     /// Checks that ran, with any result: for this task, or for a chain whose last task this is.
     ChecksRan {
         task: TaskId,

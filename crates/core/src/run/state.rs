@@ -108,6 +108,9 @@ pub struct Run {
     /// Conflicts that are coming, by the task that will have to resolve them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub conflicts_ahead: BTreeMap<TaskId, Vec<ConflictAhead>>,
+    /// What waits for a person and was seen, by who saw it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub seen: BTreeMap<String, BTreeSet<String>>,
     /// When settings were last adopted while this engine was running, and which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<(Timestamp, Vec<String>)>,

@@ -265,6 +265,9 @@ pub fn describe(event: &Event) -> Description {
                     (Tone::Warning, format!("a conflict is coming: {}", super::conflicts_ahead(conflicts)))
                 }
             },
+            Note::Seen { items, .. } => {
+                (Tone::Quiet, format!("{by} has seen what waits: {}", items.join(", ")))
+            }
             Note::ChecksRan { runs, .. } => {
                 let ran = counted(runs.iter().map(|run| u64::from(run.runs)).sum(), "check run");
                 let flaked: Vec<&str> =

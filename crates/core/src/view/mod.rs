@@ -2,6 +2,7 @@
 
 mod cost;
 mod describe;
+mod inbox;
 mod landing;
 mod orient;
 pub mod preview;
@@ -12,6 +13,7 @@ mod why;
 
 pub use cost::{By, Cost, Costs, cost};
 pub use describe::{Description, Tone, describe};
+pub use inbox::{Around, CONCERNS, Item, Kind, inbox};
 pub use landing::{conflicts_ahead, in_line, policy};
 pub use orient::{Format, Orientation};
 pub use stream::{Lines, Stream};

@@ -13,6 +13,7 @@ mod context;
 mod ending;
 mod gates;
 mod identity;
+mod inbox;
 mod journals;
 mod line;
 mod overload;

@@ -1,7 +1,7 @@
 //! How the parts of a state are stored in rows. If you change this, raise [`LAYOUT`]: rows of another layout are made
 //! again from the events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use piton_core::plan::{Content, Digest, Oid, TaskId};
 use piton_core::run::flakes::Flakes;
@@ -410,6 +410,8 @@ pub(super) struct Moving {
     pub used: Bills,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub noticed: BTreeMap<TaskId, String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub seen: BTreeMap<String, BTreeSet<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<(Timestamp, Vec<String>)>,
 }
@@ -451,6 +453,7 @@ impl Moving {
             context,
             used,
             noticed,
+            seen,
             adopted,
         } = run;
         Moving {
@@ -477,6 +480,7 @@ impl Moving {
             context: context.clone(),
             used: used.clone(),
             noticed: noticed.clone(),
+            seen: seen.clone(),
             adopted: adopted.clone(),
         }
     }
@@ -507,6 +511,7 @@ impl Moving {
             context,
             used,
             noticed,
+            seen,
             adopted,
         } = self;
         Run {
@@ -533,6 +538,7 @@ impl Moving {
             context,
             used,
             noticed,
+            seen,
             adopted,
             ..run
         }

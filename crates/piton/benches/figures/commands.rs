@@ -273,8 +273,18 @@ impl Measured<'_> {
         let last = format!("why T{tasks}");
         self.often("`why TASK`, at the end of a chain", About::Task, &last);
         self.often("`why TASK --plan PLAN`", About::Task, &format!("{last} --plan plan.toml"));
-        let of_run =
-            ["next", "status", "runs", "progress", "queue", "checks", "cost", "orient", "system context"];
+        let of_run = [
+            "next",
+            "status",
+            "inbox",
+            "runs",
+            "progress",
+            "queue",
+            "checks",
+            "cost",
+            "orient",
+            "system context",
+        ];
         let of_project = ["rescue list", "archive --dry-run", "clean --dry-run"];
         for line in of_run.into_iter().chain(of_project) {
             self.often(&format!("`{line}`"), About::Run, line);

@@ -20,7 +20,7 @@ const GROUPS: [(&str, &str, &[&str]); 6] = [
     (
         "Watch",
         "see where a run stands and what happened",
-        &["status", "runs", "why", "log", "output", "diff", "queue", "progress", "checks", "cost"],
+        &["status", "inbox", "runs", "why", "log", "output", "diff", "queue", "progress", "checks", "cost"],
     ),
     (
         "Steer",

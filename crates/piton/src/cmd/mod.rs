@@ -43,6 +43,7 @@ use crate::cmd::system::phase::PhaseArgs;
 use crate::cmd::system::phases::{BatchArgs, GateArgs};
 use crate::cmd::watch::checks::ChecksArgs;
 use crate::cmd::watch::cost::CostArgs;
+use crate::cmd::watch::inbox::InboxArgs;
 use crate::cmd::watch::log::LogArgs;
 use crate::cmd::watch::output::OutputArgs;
 use crate::cmd::watch::runs::RunsArgs;
@@ -106,6 +107,8 @@ pub(crate) enum Command {
     Runs(Deferred<RunsArgs>),
     /// Close a run that is no longer wanted; nothing is removed
     Close(Deferred<CloseArgs>),
+    /// List what waits for you, over all runs of this project
+    Inbox(Deferred<InboxArgs>),
     /// Explain why a task is where it is, and what would help
     Why(Deferred<OfTask>),
     /// Show what happened
@@ -224,6 +227,7 @@ pub(crate) fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Status(args) => watch::status::status(args),
         Command::Runs(args) => watch::runs::runs(args),
         Command::Close(args) => steer::close::close(args),
+        Command::Inbox(args) => watch::inbox::inbox(args),
         Command::Why(args) => watch::why::why(args),
         Command::Log(args) => watch::log::log(args),
         Command::Output(args) => watch::output::output(args),

@@ -24,6 +24,7 @@ mod failures;
 mod feedback;
 mod fences;
 mod identity;
+mod inbox;
 mod init;
 mod issues;
 mod landing;

@@ -93,6 +93,7 @@ impl State {
                     context: None,
                     used: Bills::new(),
                     noticed: BTreeMap::new(),
+                    seen: BTreeMap::new(),
                     adopted: None,
                 });
                 Ok(())
@@ -433,6 +434,14 @@ impl State {
                 self.on_run(|run| match conflicts.is_empty() {
                     true => drop(run.conflicts_ahead.remove(task)),
                     false => drop(run.conflicts_ahead.insert(task.clone(), conflicts.clone())),
+                });
+                Ok(())
+            }
+            Event::Noted { by, note: Note::Seen { items, over } } => {
+                self.on_run(|run| {
+                    let seen = run.seen.entry(by.clone()).or_default();
+                    seen.extend(items.iter().cloned());
+                    seen.retain(|item| !over.contains(item));
                 });
                 Ok(())
             }

@@ -2,6 +2,7 @@
 
 pub(crate) mod checks;
 pub(crate) mod cost;
+pub(crate) mod inbox;
 pub(crate) mod log;
 pub(crate) mod output;
 pub(crate) mod overview;

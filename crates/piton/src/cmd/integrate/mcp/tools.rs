@@ -82,6 +82,8 @@ const TOOLS: &[Tool] = &[
     tool("unblock", &["unblock"], Need::Clients, Effect::Changes),
     tool("raise", &["raise"], Need::Clients, Effect::Changes),
     tool("unpark", &["unpark"], Need::Clients, Effect::Changes),
+    // It can mark things as seen.
+    tool("inbox", &["inbox"], Need::Clients, Effect::Changes),
     tool("checks", &["checks"], Need::Clients, Effect::Reads),
     tool("cost", &["cost"], Need::Clients, Effect::Reads),
     tool("gate", &["gate"], Need::Clients, Effect::Changes),

@@ -1,0 +1,228 @@
+//! What waits for a person, over a whole run. Derived from its journal: what has solved itself is not in it.
+
+use serde::Serialize;
+
+use super::RunStatus;
+use crate::plan::{Digest, RunId, TaskId};
+use crate::run::{Outage, Run, Status, StopReason, Task, shell_word};
+use crate::time::Timestamp;
+
+/// One thing that waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Item {
+    /// Names it. The same thing at another time has another key.
+    pub key: String,
+    pub run: RunId,
+    pub kind: Kind,
+    /// The tasks that it is about; none, if it is about the run.
+    pub tasks: Vec<TaskId>,
+    /// Why, in one line.
+    pub reason: String,
+    /// Since when it waits, where that is known.
+    pub since: Option<Timestamp>,
+    /// Commands that answer it, most useful first.
+    pub helps: Vec<String>,
+    /// Who has seen it.
+    pub seen_by: Vec<String>,
+}
+
+/// What kind of thing it is. Those that hold up most come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The run itself stands still: its engine has died, or cannot go on.
+    Run,
+    /// What may be spent is spent.
+    Budget,
+    /// A provider of agents lets none of them work.
+    Provider,
+    /// Proven work cannot land: a person's checkout is in the way, or the target is red.
+    Landing,
+    /// The plan has changed, and the run has not adopted that.
+    Plan,
+    /// An agent waits for an answer, a permission, or something else that only a person can do.
+    Blocked,
+    /// A person reported a task as done, and another one has to confirm it.
+    Confirm,
+    /// No attempt is left.
+    GivenUp,
+    /// It was accepted, and somebody should look at it.
+    Look,
+}
+
+impl Kind {
+    /// The word that people read.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Run => "run",
+            Kind::Budget => "budget",
+            Kind::Provider => "provider",
+            Kind::Landing => "landing",
+            Kind::Plan => "plan",
+            Kind::Blocked => "blocked",
+            Kind::Confirm => "confirm",
+            Kind::GivenUp => "given up",
+            Kind::Look => "look",
+        }
+    }
+}
+
+/// What the facts about a run do not hold, so that the caller looks it up.
+#[expect(missing_debug_implementations, reason = "closures have nothing to show")]
+pub struct Around<'a> {
+    pub status: &'a RunStatus,
+    /// When its journal was written last.
+    pub touched: Timestamp,
+    /// Tasks that the plan has changed, or that are new there.
+    pub asked: &'a [TaskId],
+    /// Why a task waits for a person, and the commands that would help.
+    pub explain: &'a dyn Fn(&Task) -> (String, Vec<String>),
+}
+
+/// What waits for a person in this run, those first that hold up most, and of these the oldest. `tasks`: at least those
+/// that are under way, and those of [`CONCERNS`].
+pub fn inbox(run: &Run, tasks: &[Task], around: &Around<'_>) -> Vec<Item> {
+    let mut list = List { run, items: Vec::new() };
+    list.whole(around);
+    list.providers();
+    list.landings(tasks, around);
+    list.looks();
+    for task in tasks {
+        list.task(task, around);
+    }
+    list.items.sort_by(|a, b| (a.kind, a.since, &a.tasks, &a.key).cmp(&(b.kind, b.since, &b.tasks, &b.key)));
+    list.items
+}
+
+/// Statuses of tasks that may wait for a person.
+pub const CONCERNS: [Status; 3] = [Status::Blocked, Status::Abandoned, Status::PassedOver];
+
+/// The plan stands for itself: who shows it knows how it is typed.
+const RESUME: &str = "piton run PLAN";
+
+struct List<'r> {
+    run: &'r Run,
+    items: Vec<Item>,
+}
+
+impl List<'_> {
+    /// `what` tells two of a kind apart, and the same one at two times.
+    fn add(&mut self, kind: Kind, what: &str, reason: String, since: Option<Timestamp>) -> &mut Item {
+        let digest = Digest::of(&(&self.run.id, kind, what));
+        let key = digest.short()[..6].to_owned();
+        let seen_by = self.run.seen.iter().filter(|(_, keys)| keys.contains(&key));
+        let seen_by = seen_by.map(|(person, _)| person.clone()).collect();
+        let run = self.run.id.clone();
+        let item = Item { key, run, kind, tasks: Vec::new(), reason, since, helps: Vec::new(), seen_by };
+        self.items.push(item);
+        self.items.last_mut().expect("it was just put there")
+    }
+
+    fn whole(&mut self, around: &Around<'_>) {
+        let (at, since) = (around.touched.to_string(), Some(around.touched));
+        match around.status {
+            RunStatus::Interrupted => {
+                let reason = "its engine has ended without a word: it crashed, or was killed".to_owned();
+                self.add(Kind::Run, &at, reason, since).helps = vec![RESUME.to_owned()];
+            }
+            RunStatus::Stale { gates } => {
+                let names: Vec<&str> = gates.iter().map(TaskId::as_str).collect();
+                let reason = format!("{} has not passed on what there is now", names.join(", "));
+                let item = self.add(Kind::Run, &names.join(" "), reason, since);
+                item.tasks.clone_from(gates);
+                item.helps = gates.iter().map(|gate| format!("piton report {gate} done")).collect();
+            }
+            RunStatus::Stopped(StopReason::Budget { detail }) => {
+                self.add(Kind::Budget, &at, detail.clone(), since).helps =
+                    vec!["piton cost".to_owned(), format!("{RESUME}   once `[budget]` allows more")];
+            }
+            RunStatus::Stopped(StopReason::Environment { detail }) => {
+                self.add(Kind::Run, &at, detail.clone(), since).helps =
+                    vec!["piton doctor".to_owned(), RESUME.to_owned()];
+            }
+            RunStatus::Stopped(StopReason::PlanChanged { detail }) if around.asked.is_empty() => {
+                self.add(Kind::Plan, &at, detail.clone(), since).helps = vec![RESUME.to_owned()];
+            }
+            _ => {}
+        }
+        if !around.asked.is_empty() {
+            let names: Vec<&str> = around.asked.iter().map(TaskId::as_str).collect();
+            let what = format!("{} {}", self.run.plan_hash.short(), names.join(" "));
+            let reason = "the plan has changed since the run adopted it".to_owned();
+            let item = self.add(Kind::Plan, &what, reason, None);
+            item.tasks = around.asked.to_vec();
+            item.helps = vec![format!("{RESUME}   shows what has changed and how to continue")];
+        }
+    }
+
+    fn providers(&mut self) {
+        for (name, outage) in &self.run.outages {
+            let Outage { until, agent, reason, .. } = outage;
+            let (what, told, help) = match until {
+                Some(until) => (
+                    format!("{name} {until}"),
+                    format!("the usage limit of {name} lasts until {until}: {reason}"),
+                    format!("piton unpark {}", shell_word(name)),
+                ),
+                None => (
+                    name.clone(),
+                    format!("{name} rejects the login of `{agent}`: {reason}"),
+                    format!("piton agents test {}", shell_word(agent)),
+                ),
+            };
+            self.add(Kind::Provider, &what, told, None).helps = vec![help];
+        }
+        for (name, overload) in self.run.overloads.iter().filter(|(_, overload)| overload.is_parked) {
+            let reason = format!("{name} does not answer: {}", overload.reason);
+            self.add(Kind::Provider, name, reason, None).helps =
+                vec![format!("piton unpark {}", shell_word(name))];
+        }
+    }
+
+    /// What several wait for is told once.
+    fn landings(&mut self, tasks: &[Task], around: &Around<'_>) {
+        let mut known: Vec<(&str, Vec<&Task>)> = Vec::new();
+        for task in tasks {
+            let Some(waits) = &task.progress.waits else { continue };
+            match known.iter_mut().find(|(reason, _)| reason == waits) {
+                Some((_, tasks)) => tasks.push(task),
+                None => known.push((waits, vec![task])),
+            }
+        }
+        for (reason, tasks) in known {
+            let since = tasks.iter().map(|task| task.since).min();
+            let item = self.add(Kind::Landing, reason, reason.to_owned(), since);
+            item.tasks = tasks.iter().map(|task| task.id.clone()).collect();
+            // An engine that is there sees for itself when it can go on.
+            let is_alive = matches!(around.status, RunStatus::Running | RunStatus::Stopping { .. });
+            item.helps.extend((!is_alive).then_some(RESUME.to_owned()));
+            item.helps.push(format!("piton why {}", tasks[0].id));
+        }
+    }
+
+    fn task(&mut self, task: &Task, around: &Around<'_>) {
+        let id = &task.id;
+        let kind = match task.status() {
+            Status::Blocked => Some(Kind::Blocked),
+            Status::Abandoned => Some(Kind::GivenUp),
+            Status::PassedOver if task.progress.left_behind => Some(Kind::GivenUp),
+            Status::Confirming if !task.is_engines() => Some(Kind::Confirm),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            let (reason, helps) = (around.explain)(task);
+            // A task that is blocked again, for the same reason or another, waits anew.
+            let what = format!("{id} {} {}", task.fence, task.failure_seq.unwrap_or_default());
+            let item = self.add(kind, &what, reason, Some(task.since));
+            (item.tasks, item.helps) = (vec![id.clone()], helps);
+        }
+    }
+
+    fn looks(&mut self) {
+        for (id, reason) in self.run.noticed.clone() {
+            let item = self.add(Kind::Look, &format!("{id} {reason}"), reason, None);
+            item.helps = vec![format!("piton diff {id}")];
+            item.tasks = vec![id];
+        }
+    }
+}

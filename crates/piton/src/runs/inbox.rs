@@ -1,0 +1,68 @@
+//! What waits for a person, over all runs of a project.
+
+use camino::Utf8Path;
+use piton_core::plan::RunId;
+use piton_core::run::Task;
+use piton_core::view::{self, Around, CONCERNS, Item};
+use piton_engine::journal::{Journal, RunSummary};
+use piton_engine::project::Project;
+
+use crate::failure::Outcome;
+use crate::runs::{begin, explain, standing};
+use crate::{commands, paths};
+
+/// So many tasks of one status are told of in each run.
+const MOST: usize = 100;
+
+/// Those that hold up most first. Closed runs, and runs that a newer one of the same plan has replaced, wait for nobody.
+pub(crate) fn of_project(project: &Project) -> Outcome<Vec<Item>> {
+    let Some(mut journal) = Journal::open_existing(&project.home)? else { return Ok(Vec::new()) };
+    let all = journal.runs()?;
+    let is_open = |run: &&RunSummary| {
+        let newest = all.iter().find(|other| other.plan == run.plan);
+        run.closed.is_none() && newest.is_none_or(|newest| newest.id == run.id)
+    };
+    let open: Vec<&RunSummary> = all.iter().filter(is_open).collect();
+    let mut items = Vec::new();
+    for run in &open {
+        items.extend(of_run(project, &mut journal, &run.id, run.seq, open.len() > 1)?);
+    }
+    items.sort_by_key(|item| (item.kind, item.since));
+    Ok(items)
+}
+
+/// Commands in it can be typed as they are: where there are `others`, they name the run.
+fn of_run(
+    project: &Project,
+    journal: &mut Journal,
+    run: &RunId,
+    seq: u64,
+    others: bool,
+) -> Outcome<Vec<Item>> {
+    let facts = standing::facts(journal, run)?;
+    let counts = standing::summary(journal, &facts)?.counts;
+    let stale = standing::stale(project, journal, &facts, &counts)?;
+    let status = standing::state(project, &facts, &counts, &stale);
+    let asked = begin::asked_since(project, journal, run)?;
+    let mut tasks = journal.under_way(run)?;
+    for status in CONCERNS {
+        if counts.of(status) > 0 {
+            tasks.extend(journal.tasks_in(run, status, MOST)?);
+        }
+    }
+    let explain = |task: &Task| match explain::why(project, journal, &facts, &task.id) {
+        Ok(Some(why)) => (why.causes.first().map(|cause| cause.text.clone()).unwrap_or_default(), why.helps),
+        // It is told of, whatever more cannot be read.
+        Ok(None) | Err(_) => (task.status().name().to_owned(), vec![format!("piton why {}", task.id)]),
+    };
+    let touched = journal.event(run, seq)?.map_or(facts.created, |last| last.at);
+    let around = Around { status: &status, touched, asked: &asked, explain: &explain };
+    let mut items = view::inbox(&facts, &tasks, &around);
+    let plan = paths::typed(Utf8Path::new(&facts.plan));
+    for item in &mut items {
+        let complete = |help: &String| commands::complete_for(help, others.then_some(run), &plan);
+        item.helps = item.helps.iter().map(complete).collect();
+        item.reason = commands::complete_for(&item.reason, others.then_some(run), &plan);
+    }
+    Ok(items)
+}
