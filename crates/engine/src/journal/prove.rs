@@ -18,6 +18,11 @@ impl Journal {
     /// Replay the journal of a run and compare it with its snapshot. Returns the differences in words; an empty list
     /// proves that they are equal.
     pub fn prove(&self, run: &RunId) -> Result<Vec<String>, JournalError> {
+        Ok(self.replayed(run)?.1)
+    }
+
+    /// The same, with the state that the events say.
+    pub fn replayed(&self, run: &RunId) -> Result<(State, Vec<String>), JournalError> {
         self.reading(|db| {
             let head = query::head(db, run)?;
             let head = head.ok_or_else(|| Trouble::NoRun(run.clone()))?;
@@ -39,7 +44,7 @@ impl Journal {
             if more > 0 {
                 differences.push(format!("and {more} more"));
             }
-            Ok(differences)
+            Ok((state, differences))
         })
     }
 

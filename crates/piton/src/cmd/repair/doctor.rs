@@ -264,7 +264,7 @@ impl Visit<'_> {
     fn runs(&mut self, journal: &mut Journal) -> Outcome {
         for summary in journal.runs()? {
             let run = &summary.id;
-            let problems = journal.prove(run)?;
+            let (state, problems) = journal.replayed(run)?;
             match (problems.is_empty(), self.repair) {
                 (true, _) => self.add(
                     State::Fine,
@@ -295,7 +295,7 @@ impl Visit<'_> {
                     "the next `piton run` resumes",
                 );
             }
-            self.against_git(journal, run, alive)?;
+            self.against_git(journal, run, &state, alive)?;
             self.against_its_file(journal, run, alive)?;
         }
         self.dead_locks()?;
@@ -409,15 +409,20 @@ impl Visit<'_> {
         Ok(())
     }
 
-    fn against_git(&mut self, journal: &mut Journal, run: &RunId, alive: bool) -> Outcome {
-        let state = journal.load(run)?;
+    fn against_git(
+        &mut self,
+        journal: &mut Journal,
+        run: &RunId,
+        state: &piton_core::run::State,
+        alive: bool,
+    ) -> Outcome {
         // A repository that cannot be read was reported before.
         let (Ok(Some(repo)), Some(facts)) =
             (self.project.repo_or_store().map(Option::<&Repo>::cloned), state.run().cloned())
         else {
             return Ok(());
         };
-        for lost in drive::lost_landings(&repo, &facts, &state)? {
+        for lost in drive::lost_landings(&repo, &facts, state)? {
             let what = format!("{run}: {}", describe(&lost));
             if self.repair && !alive {
                 journal.command(run, &lost, clock::now())?;
@@ -453,7 +458,7 @@ impl Visit<'_> {
             }
         }
         if !alive {
-            self.jobs(run, &state);
+            self.jobs(run, state);
         }
         Ok(())
     }
