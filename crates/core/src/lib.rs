@@ -25,6 +25,7 @@ pub mod run;
 pub mod runners;
 pub mod settings_file;
 pub mod signal;
+pub mod slots;
 pub mod system;
 mod tags;
 pub mod terminal;

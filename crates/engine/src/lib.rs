@@ -27,4 +27,6 @@ pub mod project;
 pub mod prompts;
 pub mod sandbox;
 pub mod secrets;
+pub mod slots;
 pub mod takeover;
+mod warm;

@@ -218,13 +218,26 @@ impl Project {
         Ok(path)
     }
 
+    /// Say that a worktree's folder is a run's, wherever it is.
+    pub(crate) fn claim(&self, path: &Utf8Path, run: &RunId) -> io::Result<()> {
+        let _lock = Lock::take(&self.home.join("locks/worktree-owners.lock"))?;
+        disk::private_folder(&self.home.join("worktrees"))?;
+        if self.owner(path).as_deref() == Some(run.as_str()) {
+            Ok(())
+        } else {
+            self.claim_worktree(path, run)
+        }
+    }
+
     /// Whether a folder that another run has claimed is there, may come, or is one that git still knows.
     fn is_in_use(&self, path: &Utf8Path, by: &str) -> bool {
         let is_registered = || {
             let repo = self.repo().ok().flatten();
             repo.is_some_and(|repo| Worktree::is_registered(repo, path).unwrap_or(true))
         };
-        path.exists() || RunId::new(by).is_ok_and(|by| self.engine_lives(&by)) || is_registered()
+        path.symlink_metadata().is_ok()
+            || RunId::new(by).is_ok_and(|by| self.engine_lives(&by))
+            || is_registered()
     }
 
     /// All records of a run are one file under many names: to make a file takes a busy file system much longer than to

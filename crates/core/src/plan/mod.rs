@@ -25,7 +25,7 @@ pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};
 pub use iterative::{AboutUnit, Domain, Iterative, Mode, SHELVES};
 pub use model::{
     Agent, Digest, Exhausted, Export, Group, Issue, Land, MAX_PARALLEL, Outside, Permissions, Plan, PromptBy,
-    SILENCE, Schedule, Settings, TaskSpec, WorktreeSetup,
+    Reuse, SILENCE, Schedule, Settings, TaskSpec, WorktreeSetup,
 };
 pub use programs::first_program;
 pub use scripts::scripts;

@@ -389,12 +389,56 @@ pub struct WorktreeSetup {
     pub copy: Vec<RepoPath>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<Argv>,
+    /// What of a worktree the next task finds.
+    #[serde(default, skip_serializing_if = "Reuse::is_usual")]
+    pub reuse: Reuse,
+    /// Folders of caches. A worktree that has none gets a copy of the main checkout's, and keeps it for the next task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warm: Vec<RepoPath>,
+    /// The most that worktrees which nobody works in may fill, in MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_mib: Option<u32>,
     /// One folder for all tasks of the run, which then go one after the other. None: each has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<String>,
 }
 
+/// What becomes of the worktree of a task that is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reuse {
+    /// The next task works in it, with its caches.
+    #[default]
+    Warm,
+    /// The next task works in it, without anything that git ignores.
+    Clean,
+    /// It is removed.
+    Never,
+}
+
+impl Reuse {
+    /// As plans write it.
+    pub const ALL: [(&str, Reuse); 3] =
+        [("warm", Reuse::Warm), ("clean", Reuse::Clean), ("never", Reuse::Never)];
+
+    fn is_usual(&self) -> bool {
+        *self == Reuse::default()
+    }
+
+    pub fn word(self) -> &'static str {
+        Reuse::ALL.iter().find(|(_, reuse)| *reuse == self).map_or("warm", |(word, _)| word)
+    }
+}
+
+/// Room for a few builds of a large project; a disk on which agents work has more to spare.
+const KEEP_MIB: u32 = 20 * 1024;
+
 impl WorktreeSetup {
+    /// The most that worktrees which nobody works in may fill, in bytes.
+    pub fn keep_bytes(&self) -> u64 {
+        u64::from(self.keep_mib.unwrap_or(KEEP_MIB)) << 20
+    }
+
     /// Where a task's worktree is, below the folder of the run's worktrees.
     pub fn place<'a>(&'a self, task: &'a TaskId) -> &'a str {
         self.shared.as_deref().unwrap_or(task.as_str())

@@ -10,9 +10,9 @@ use piton_core::run::{Command, ConflictAhead, Note, Run, State, Task};
 use piton_core::time::{Span, Timestamp};
 
 use super::{EngineError, Loop, Wake};
-use crate::clock;
 use crate::git::{GitError, Merged, Repo, Worktree};
 use crate::project::Project;
+use crate::{clock, slots};
 
 /// The time between two looks, at least.
 const EVERY: Span = Span::seconds(30);
@@ -115,6 +115,7 @@ fn scenes(state: &State, run: &Run, project: &Project) -> Vec<Scene> {
     tasks.sort_by_key(|task| (task.since, task.fence, task.id.clone()));
     let scene = |task: &Task| {
         let path = project.worktree_path_if_owned(&run.id, dir, run.settings.worktree.place(&task.id))?;
+        let path = slots::place_of(project, &path);
         Some(Scene { task: task.id.clone(), fence: task.fence, path, base: task.progress.base.clone()? })
     };
     tasks.into_iter().filter_map(scene).collect()

@@ -14,7 +14,7 @@ use piton_core::run::{
 use super::order::{Neighbour, Order, Trouble, commit_of};
 use super::round::{self, OnRed, Passes, Subject};
 use super::{check, feedback, work};
-use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Repo, Worktree};
+use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Repo};
 use crate::{checks, clock, crash};
 
 /// What is pinned for a task until it has landed and its worktree is gone.
@@ -495,8 +495,14 @@ pub(super) fn clean(order: &Order) -> Result<Vec<Command>, Trouble> {
     let mut commands = Vec::new();
     // Where the worktree is shared, the next task works in it.
     if order.run.settings.worktree.shared.is_none() {
-        match Worktree::remove(repo, &order.workplace()?, &work::rescue(order)) {
-            Ok(removed) => commands.extend(removed.rescued.map(|kept| order.rescued(kept))),
+        let dir = order.worktree_dir()?;
+        let pool = order.slot_pool(&dir)?;
+        match pool.give_back(&order.named_place()?, &order.tip()?, &work::rescue(order)) {
+            Ok(rescued) => {
+                commands.extend(rescued.map(|kept| order.rescued(kept)));
+                // What cannot go now goes when the run ends.
+                let _ = pool.trim(false);
+            }
             Err(
                 error @ (GitError::NestedRepositories { .. }
                 | GitError::ForeignFolder { .. }

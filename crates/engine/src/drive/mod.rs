@@ -27,6 +27,7 @@ mod round;
 mod wind_up;
 mod work;
 mod workers;
+mod worktrees;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,14 +42,13 @@ use piton_core::run::{
 use piton_core::time::Timestamp;
 use piton_core::view;
 
-use crate::check_worktrees::Pool;
 use crate::checks::Passed;
 use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
 use crate::keeper::{Job, KeeperError};
 use crate::lock::Lock;
 use crate::project::Project;
-use crate::{clock, crash, disk, git, memory};
+use crate::{clock, crash, disk, memory};
 use ahead::Outlook;
 pub use briefing::{NoPrompt, next_prompt};
 use budget::Gauges;
@@ -562,29 +562,6 @@ impl<'o> Loop<'o> {
         let detach = Command::Detach { engine: self.name.clone(), reason: reason.clone(), tip };
         let left = self.commit(&[detach])?;
         Ok(!matches!(left.last(), Some(Err(refusal)) if !refusal.stale))
-    }
-
-    /// The worktrees for checks, and the folder of worktrees if that was the last of it. And the pin of a change of the
-    /// project's description, which the journal knows of by now.
-    fn tidy(&self, repo: &git::Repo, dir: &camino::Utf8Path) {
-        let Some(run) = self.state.run() else { return };
-        let pool = Pool { project: &self.site.project, repo, run: &run.id, dir };
-        let since = clock::system_time(run.created);
-        let removed = repo.despite_kills(
-            run.id.as_str(),
-            since,
-            |()| true,
-            || {
-                if let Ok(unpin) = git::RefChange::unpin(&context::pin_name(&run.id)) {
-                    // A pin too much does no harm: the next engine that ends here takes it away.
-                    let _ = repo.change_refs(&[unpin]);
-                }
-                pool.remove();
-                if repo.has_lost_a_process() { Err(()) } else { Ok(()) }
-            },
-        );
-        // What cannot be removed now is named by `piton clean`.
-        let _ = removed;
     }
 }
 

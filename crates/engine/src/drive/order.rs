@@ -22,7 +22,8 @@ use crate::git::{GitError, Repo, Rescued, Worktree};
 use crate::keeper::{Job, Keeper, KeeperError};
 use crate::project::Project;
 use crate::sandbox::Guard;
-use crate::{checks, clock};
+use crate::slots::SlotPool;
+use crate::{checks, clock, slots};
 
 /// What all actions of an engine share.
 pub(super) struct Site {
@@ -374,9 +375,20 @@ impl Order {
         if let Some(place) = self.place.get() {
             return Ok(place.clone());
         }
-        let name = self.run.settings.worktree.place(&self.task.id);
-        let place = self.site.project.worktree_path(&self.run.id, &self.worktree_dir()?, name)?;
+        let place = slots::place_of(&self.site.project, &self.named_place()?);
         Ok(self.place.get_or_init(|| place).clone())
+    }
+
+    /// The path under which people find where the agent works.
+    pub(super) fn named_place(&self) -> Result<Utf8PathBuf, Trouble> {
+        let name = self.run.settings.worktree.place(&self.task.id);
+        Ok(self.site.project.worktree_path(&self.run.id, &self.worktree_dir()?, name)?)
+    }
+
+    /// The slots that agents work in. `dir`: the folder of the run's worktrees.
+    pub(super) fn slot_pool<'a>(&'a self, dir: &'a Utf8Path) -> Result<SlotPool<'a>, Trouble> {
+        let setup = &self.run.settings.worktree;
+        Ok(SlotPool { project: &self.site.project, repo: self.repo()?, dir, setup })
     }
 
     pub(super) fn worktree_dir(&self) -> Result<Utf8PathBuf, Trouble> {

@@ -13,7 +13,7 @@ use crate::agent::PROMPT;
 use crate::check_worktrees::{CopyError, copy_file};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Rescued, Worktree};
 use crate::keeper::{Ended, Job, JobSpec, Outcome};
-use crate::{agent, checks, crash, disk};
+use crate::{agent, checks, crash, disk, warm};
 
 /// How much of the end of an agent's output is looked at.
 const TAIL: usize = 16 * 1024;
@@ -52,6 +52,10 @@ fn make_place(order: &Order, meanwhile: impl FnOnce(&Worktree)) -> Result<Vec<Co
     } else {
         let (worktree, base, fresh) = worktree_on_base(order, &mut landed, &mut commands, meanwhile)?;
         if fresh {
+            if order.workplace()? != order.named_place()? {
+                // A slot that cannot be filled is cold: that costs time, and nothing else.
+                let _ = warm::fill(&order.site.project.root, &worktree, &order.run.settings.worktree.warm);
+            }
             set_up(order)?;
         }
         worktree.make_ready(&order.owner())?;
@@ -73,8 +77,7 @@ fn worktree_on_base(
     meanwhile: impl FnOnce(&Worktree),
 ) -> Result<(Worktree, Oid, bool), Trouble> {
     let _slot = order.site.slots.take();
-    let (repo, path) = (order.repo()?, order.workplace()?);
-    crash::point("prepare.claimed");
+    let repo = order.repo()?;
     let progress = &order.task.progress;
     let rescue = rescue(order);
     let mut note = |kept: Option<Rescued>| commands.extend(kept.map(|kept| order.rescued(kept)));
@@ -82,11 +85,34 @@ fn worktree_on_base(
     // What was done counts, also where the worktree has to be made again; but not on a base that was taken back.
     let base = progress.base.as_ref().filter(|base| repo.is_ancestor(base, &tip).unwrap_or(false));
     let start = base.map_or(&tip, |base| progress.commit.as_ref().unwrap_or(base));
-    let Added { worktree, how } = Worktree::add_rescuing(repo, &path, start, &rescue, meanwhile)?;
+    let (dir, name) = (order.worktree_dir()?, order.named_place()?);
+    let pool = order.slot_pool(&dir)?;
+    let path = pool.take(&order.run.id, &name, start)?;
+    let is_slot = path != name;
+    let _ = order.place.set(path.clone());
+    crash::point("prepare.claimed");
+    let mut meanwhile = Some(meanwhile);
+    let once = |worktree: &Worktree| meanwhile.take().into_iter().for_each(|deed| deed(worktree));
+    let Added { worktree, how } = Worktree::add_rescuing(repo, &path, start, &rescue, once)?;
+    pool.show(&name);
     crash::point("prepare.added");
     let whole = how == Making::Existing && worktree.is_for(&order.owner());
+    if is_slot && how != Making::Existing {
+        worktree.remember_files()?;
+    }
     match how {
         Making::PutRight { rescued } => note(rescued),
+        Making::Existing if !whole && is_slot => {
+            meanwhile.take().into_iter().for_each(|deed| deed(&worktree));
+            match worktree.hand_over(start, &rescue, &pool.stays(&path)) {
+                Err(error @ GitError::NestedRepositories { .. }) => {
+                    // Somebody's repository: it stays, and the task gets another place.
+                    pool.abandon(&name)?;
+                    return Err(error.into());
+                }
+                handed => note(handed?),
+            }
+        }
         Making::Existing if !whole => {
             // Another task's, or another run's: what it held is kept, and this one begins where it stood.
             note(worktree.rescue(&rescue)?);

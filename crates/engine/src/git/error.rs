@@ -81,7 +81,7 @@ impl GitError {
         matches!(self, GitError::Killed { .. })
     }
 
-    pub(super) fn io(path: impl Into<Utf8PathBuf>) -> impl FnOnce(io::Error) -> GitError {
+    pub(crate) fn io(path: impl Into<Utf8PathBuf>) -> impl FnOnce(io::Error) -> GitError {
         let path = path.into();
         move |source| GitError::Io { path, source }
     }

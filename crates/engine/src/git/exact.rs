@@ -66,8 +66,7 @@ impl ExactWorktree {
     /// The one at `path`, made at `commit` if there is none that was finished for `owner`. Nobody may be at work in it; what
     /// it holds is of no value.
     pub fn add(repo: &Repo, path: &Utf8Path, commit: &Oid, owner: &str) -> Result<ExactWorktree, GitError> {
-        let folder = repo.piton_dir().join(INDEXES);
-        disk::private_folder(&folder).map_err(GitError::io(folder))?;
+        make_indexes(repo)?;
         let found = Worktree::open(repo, path)?.filter(|found| found.is_for(owner) && found.is_whole());
         let worktree = if let Some(worktree) = found {
             if !worktree.is_ready() {
@@ -84,8 +83,19 @@ impl ExactWorktree {
             worktree
         };
         worktree.make_ready(owner)?;
+        Ok(ExactWorktree::over(worktree))
+    }
+
+    /// One that is there.
+    pub(super) fn over(worktree: Worktree) -> ExactWorktree {
         let modes = if keeps_modes(worktree.path()) { Modes::Compared } else { Modes::Ignored };
-        Ok(ExactWorktree { worktree, modes })
+        ExactWorktree { worktree, modes }
+    }
+
+    /// Remember its index as the one that knows its files. Nobody may have worked in it since git wrote them.
+    pub(super) fn remember_index(worktree: &Worktree) -> Result<(), GitError> {
+        make_indexes(worktree.repo())?;
+        copy_with_age(&worktree.git_dir().join("index"), &index_of(worktree.repo(), worktree.git_dir()))
     }
 
     pub fn path(&self) -> &Utf8Path {
@@ -95,6 +105,18 @@ impl ExactWorktree {
     /// Bring it to `commit`, on a detached HEAD. Whatever else was there is gone, but for ignored files if they may
     /// stay.
     pub fn make_exact(&self, commit: &Oid, ignored: Ignored) -> Result<(), GitError> {
+        let view = self.reset(commit)?;
+        // Twice: also other repositories, which a test may have made.
+        let clean = self.call(&view, ["clean", "--quiet", "-d", "--force", "--force"]);
+        match ignored {
+            Ignored::Stay => clean.run()?,
+            Ignored::Go => clean.arg("-x").run()?,
+        }
+        self.conclude(commit)
+    }
+
+    /// Bring the tracked files to `commit`. What is not tracked stays.
+    pub(super) fn reset(&self, commit: &Oid) -> Result<View, GitError> {
         let worktree = &self.worktree;
         worktree.break_stale_lock()?;
         worktree.quit_operation()?;
@@ -105,18 +127,22 @@ impl ExactWorktree {
         remove_if_there(&Utf8PathBuf::from(format!("{}.lock", self.index())))?;
         let view = worktree.view()?;
         self.call(&view, ["reset", "--quiet", "--hard", commit.as_str()]).run()?;
-        // Twice: also other repositories, which a test may have made.
-        let clean = self.call(&view, ["clean", "--quiet", "-d", "--force", "--force"]);
-        match ignored {
-            Ignored::Stay => clean.run()?,
-            Ignored::Go => clean.arg("-x").run()?,
-        }
-        worktree.end_operation()?;
-        worktree.set_head(commit)?;
-        copy_with_age(&self.index(), &worktree.git_dir().join("index"))
+        Ok(view)
     }
 
-    fn index(&self) -> Utf8PathBuf {
+    /// Make a commit whose files are there its HEAD, with the index that knows them.
+    pub(super) fn conclude(&self, commit: &Oid) -> Result<(), GitError> {
+        self.worktree.end_operation()?;
+        self.worktree.set_head(commit)?;
+        self.publish_index()
+    }
+
+    /// Give those who work there a copy of the index.
+    pub(super) fn publish_index(&self) -> Result<(), GitError> {
+        copy_with_age(&self.index(), &self.worktree.git_dir().join("index"))
+    }
+
+    pub(super) fn index(&self) -> Utf8PathBuf {
         index_of(self.worktree.repo(), self.worktree.git_dir())
     }
 
@@ -136,14 +162,14 @@ impl ExactWorktree {
         })
     }
 
-    fn status(&self, more: &[&str]) -> Result<Status, GitError> {
+    pub(super) fn status(&self, more: &[&str]) -> Result<Status, GitError> {
         let view = self.worktree.view()?;
         let call = self.call(&view, ["status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all"]);
         let call = call.args(["--ignore-submodules=dirty", "--no-renames"]).args(more);
         Ok(Status::parse(&call.bytes()?))
     }
 
-    fn call<'a>(&self, view: &'a View, args: impl IntoIterator<Item = &'a str>) -> Call<'a> {
+    pub(super) fn call<'a>(&self, view: &'a View, args: impl IntoIterator<Item = &'a str>) -> Call<'a> {
         let mut call = view.git().call(args);
         for setting in settings(self.modes) {
             call = call.global("-c").global(setting);
@@ -192,6 +218,11 @@ pub fn last_in(repo: &Repo, path: &Utf8Path) -> Result<Option<String>, GitError>
 
 fn last(worktree: &Worktree) -> Option<String> {
     fs::read_to_string(worktree.git_dir().join(LAST)).ok()
+}
+
+fn make_indexes(repo: &Repo) -> Result<(), GitError> {
+    let folder = repo.piton_dir().join(INDEXES);
+    disk::private_folder(&folder).map_err(GitError::io(folder))
 }
 
 fn index_of(repo: &Repo, entry: &Utf8Path) -> Utf8PathBuf {

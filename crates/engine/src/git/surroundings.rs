@@ -66,7 +66,7 @@ pub(super) fn exclude_beginning(repo: &Repo, path: &str) -> Result<(), GitError>
     exclude_line(repo, &format!("/{}*", escaped(path)))
 }
 
-fn escaped(path: &str) -> String {
+pub(super) fn escaped(path: &str) -> String {
     path.chars().flat_map(|c| if "\\*?[ ".contains(c) { vec!['\\', c] } else { vec![c] }).collect()
 }
 

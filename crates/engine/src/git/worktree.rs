@@ -21,7 +21,7 @@ use crate::{boot, crash, disk};
 /// Git's own word for a worktree it has not finished making.
 pub(super) const INITIALIZING: &str = "initializing";
 /// In a worktree's git folder: the boot in which its files were made, and for whom. Older ones count for nothing.
-const READY: &str = "piton-ready";
+pub(super) const READY: &str = "piton-ready";
 
 /// A linked worktree that is Piton's: agents work in it, a person's checkout never is one.
 #[derive(Debug, Clone)]
@@ -423,7 +423,7 @@ fn is_half_made(entry: &Utf8Path) -> bool {
 
 /// Why it was locked, in brackets if a reason was given. Git's own word marks one that is not finished, and a power cut
 /// may take that word: an empty lock counts only where the worktree was finished since.
-fn locked_by_a_person(entry: &Utf8Path) -> Option<String> {
+pub(super) fn locked_by_a_person(entry: &Utf8Path) -> Option<String> {
     let why = fs::read_to_string(entry.join("locked")).ok()?.trim().to_owned();
     match why.as_str() {
         INITIALIZING => None,

@@ -17,7 +17,7 @@ pub use worktrees::{AdoptError, adopt as adopt_worktrees};
 use crate::git::{self, GitError, Repo};
 use crate::journal::{Journal, JournalError};
 use crate::project::Project;
-use crate::{clock, landed};
+use crate::{clock, landed, slots};
 
 /// The places to look at.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl Site<'_> {
     /// The worktree of a task, where Piton would look for it.
     fn worktree(&self, repo: &Repo, tip: &Oid, id: &TaskId, place: &Place) -> Result<Worktree, GitError> {
         let path = self.worktree_dir.join(id.as_str());
-        let Some(worktree) = git::Worktree::open(repo, &path)? else {
+        let Some(worktree) = git::Worktree::open(repo, &slots::place_of(self.project, &path))? else {
             let named = place.worktree.as_deref().map(Utf8Path::new);
             let named = named.filter(|named| *named != path && named.exists());
             return Ok(named.map_or(Worktree::Gone, |named| Worktree::Elsewhere {

@@ -7,6 +7,7 @@ use piton_core::system::kit::takeover::Belief;
 
 use crate::git::{GitError, RefChange, Repo, Worktree};
 use crate::project::Project;
+use crate::slots;
 
 /// Give a run the worktrees of the tasks that it resumes.
 pub fn adopt(project: &Project, repo: &Repo, run: &RunId, beliefs: &[Belief]) -> Result<(), AdoptError> {
@@ -16,7 +17,7 @@ pub fn adopt(project: &Project, repo: &Repo, run: &RunId, beliefs: &[Belief]) ->
         if let Some(path) = belief.worktree.as_deref().map(Utf8Path::new) {
             let given = project.give_worktree(path, run);
             given.map_err(|source| AdoptError::Worktree { path: path.to_string(), source })?;
-            if let Some(worktree) = Worktree::open(repo, path)? {
+            if let Some(worktree) = Worktree::open(repo, &slots::place_of(project, path))? {
                 worktree.make_ready(&format!("{run}/{}", belief.task))?;
                 worktree.detach()?;
                 head = worktree.head()?;

@@ -12,5 +12,6 @@ mod private;
 mod refs;
 mod removal;
 mod sandbox;
+mod slots;
 mod target;
 mod worktrees;

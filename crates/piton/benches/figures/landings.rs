@@ -26,9 +26,9 @@ fn chain(files: usize) -> Vec<Figure> {
     let _ = project.piton("run plan.toml");
     let (journal, began) = (RunTimes::by(&project), began(&project));
     let ran = watch.seen().into_iter().skip(before);
-    // A worktree is added in two steps; what else runs beside them takes one away.
+    // A worktree is added in two steps, or moved in one; what else runs beside them takes one away.
     let steps = [" worktree add ", " reset "];
-    let adds = |git: &Ran| steps.iter().any(|step| git.words.contains(step));
+    let adds = |git: &Ran| steps.iter().chain(&[" read-tree -m -u "]).any(|step| git.words.contains(step));
     let (mut adds, others): (Vec<Ran>, Vec<Ran>) = ran.partition(adds);
     for (step, longer) in steps.into_iter().zip(lingering) {
         adds.iter_mut().filter(|git| git.words.contains(step)).for_each(|git| git.lingers(longer));

@@ -100,8 +100,10 @@ fn what_a_killed_clean_has_left_is_found_without_its_folder() {
     let sandbox = unfinished();
     sandbox.piton(&["clean", "--unfinished", "--dry-run"]).expect(0);
     let worktree = sandbox.root.join(".worktrees/p/L1-002");
-    fs::remove_dir_all(&worktree).expect("a worktree");
-    fs::remove_file(sandbox.repo.join(".git/worktrees/L1-002/HEAD")).expect("a file");
+    let slot = worktree.canonicalize_utf8().expect("a link to its slot");
+    let entry = slot.file_name().expect("a name").replacen('.', "-", 1);
+    fs::remove_dir_all(&slot).expect("a worktree");
+    fs::remove_file(sandbox.repo.join(".git/worktrees").join(entry).join("HEAD")).expect("a file");
     sandbox.piton(&CLEAN).expect(0);
     let run = sandbox.events()[0]["run"].as_str().expect("a run").to_owned();
     let locks = sandbox.repo.join(format!(".git/refs/piton/rescue/{run}"));

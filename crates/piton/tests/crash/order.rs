@@ -322,7 +322,7 @@ fn taken(path: &Utf8Path, root: &Utf8Path) -> Option<(String, String)> {
 fn a_rescue_gets_its_name_after_everything_was_synced() {
     let sandbox = two_tasks(Target::CheckedOut);
     sandbox.run_crashing("prepare.added", 1);
-    fs::write(sandbox.root.join(".worktrees/p/T1/stray.txt"), "somebody's\n").expect("a file");
+    fs::write(sandbox.worktree("T1").join("stray.txt"), "somebody's\n").expect("a file");
     let seen: Arc<Mutex<Vec<bool>>> = Arc::default();
     let noted = Arc::clone(&seen);
     let mut synced = false;

@@ -189,6 +189,18 @@ fn sort_of_name(name: &str) -> String {
     if name.strip_prefix("piton-").is_some_and(|digits| digits.len() >= 8 && is_hex(digits)) {
         return "piton-HEX".to_owned();
     }
+    // Which slot a task gets depends on who is done first. Its record has the place of all slots in its name.
+    for slot in [".slot-", "-slot-", ".filling-slot-"] {
+        if name.strip_prefix(slot).is_some_and(|number| number.parse::<u32>().is_ok()) {
+            return format!("{slot}N");
+        }
+    }
+    if let Some((number, place)) = name.split_once('-')
+        && number.parse::<u32>().is_ok()
+        && is_hex(place)
+    {
+        return "N-HEX".to_owned();
+    }
     // A run is called after its plan, and six digits. A worktree for checks has a number behind that.
     if let Some((before, rest)) = name.split_once("reference-")
         && let Some((digits, number)) = rest.split_at_checked(6)

@@ -242,7 +242,8 @@ fn locks_that_gits_of_the_run_left_behind_are_removed() {
         sandbox.run_crashing(point, 1);
         let run = sandbox.events()[0]["run"].as_str().expect("an id").to_owned();
         let pins = ["candidate", "captured", "shown"].map(|what| format!("refs/piton/{run}/{what}/T1"));
-        let own = ["index", "HEAD", "ORIG_HEAD", "AUTO_MERGE"].map(|name| format!("worktrees/T1/{name}"));
+        let entry = sandbox.entry("T1");
+        let own = ["index", "HEAD", "ORIG_HEAD", "AUTO_MERGE"].map(|name| format!("{entry}/{name}"));
         let shared = ["packed-refs", "refs/heads/worktree-T1"].map(str::to_owned);
         for name in pins.iter().chain(&own).chain(&shared) {
             let lock = sandbox.repo.join(".git").join(format!("{name}.lock"));
@@ -259,7 +260,8 @@ fn a_worktree_that_git_was_killed_over_does_not_stop_everything() {
     let sandbox = two_tasks(Target::CheckedOut);
     sandbox.run_crashing("prepare.added", 1);
     // With this file empty, no git can list the worktrees.
-    fs::write(sandbox.repo.join(".git/worktrees/T1/commondir"), "").expect("a file");
+    let entry = sandbox.repo.join(".git").join(sandbox.entry("T1"));
+    fs::write(entry.join("commondir"), "").expect("a file");
     let last = sandbox.run();
     assert_done(&sandbox, &last, [1, 1]);
 }
@@ -270,8 +272,7 @@ fn a_worktree_without_its_ready_event_is_made_anew() {
         let sandbox = two_tasks(Target::CheckedOut);
         sandbox.run_crashing(point, 1);
         assert!(sandbox.events_of("T1", "worktree_ready").is_empty());
-        let worktree = sandbox.root.join(".worktrees/p/T1");
-        fs::write(worktree.join("stray.txt"), "from nobody knows where\n").expect("a file");
+        fs::write(sandbox.worktree("T1").join("stray.txt"), "from nobody knows where\n").expect("a file");
         sandbox.run().expect(0);
         sandbox.assert_landed_once(&["T1", "T2"]);
         assert_eq!(sandbox.git(&["ls-tree", "--name-only", "main"]), "a.txt\nplan.toml\nt1.txt\nt2.txt");
@@ -310,8 +311,16 @@ fn an_attempt_behind_a_fence_survives_a_kill_at_every_step_around_it() {
 
 #[test]
 fn what_was_rescued_before_a_crash_is_journaled_by_the_next_engine() {
-    in_parallel(&["worktree.rescued", "worktree.removed"], |point| {
-        let sandbox = two_tasks(Target::CheckedOut);
+    let points = [
+        ("", "slot.rescued"),
+        ("", "slot.cleared"),
+        ("", "slot.parked"),
+        ("[worktree]\nreuse = \"never\"\n", "worktree.rescued"),
+        ("[worktree]\nreuse = \"never\"\n", "worktree.removed"),
+    ];
+    in_parallel(&points, |(reuse, point)| {
+        let plan = AGENT.replacen("[policy]", &format!("{reuse}[policy]"), 1);
+        let sandbox = Sandbox::new("plan.toml", SCRIPT, &[("a.txt", "a\n"), ("plan.toml", &plan)]);
         sandbox.run_crashing("landing.moved", 1);
         let stray = sandbox.root.join(".worktrees/p/T1/stray.txt");
         fs::write(stray, "from nobody knows where\n").expect("a file");
@@ -339,7 +348,7 @@ fn a_worktree_deleted_while_nobody_looks_costs_at_most_its_uncommitted_work() {
     in_parallel(&points, |(point, runs)| {
         let sandbox = two_tasks(Target::CheckedOut);
         sandbox.run_crashing(point, 1);
-        fs::remove_dir_all(sandbox.root.join(".worktrees/p/T1")).expect("a worktree");
+        fs::remove_dir_all(sandbox.worktree("T1")).expect("a worktree");
         let last = sandbox.run();
         assert_done(&sandbox, &last, [*runs, 1]);
         assert!(sandbox.began().iter().all(|began| began.attempt == 1), "nothing is spent");
@@ -382,7 +391,7 @@ fn what_is_verified_needs_neither_worktree_nor_branch() {
     in_parallel(&["land.merged", "landing.before-move"], |point| {
         let sandbox = two_tasks(Target::CheckedOut);
         sandbox.run_crashing(point, 1);
-        fs::remove_dir_all(sandbox.root.join(".worktrees/p/T1")).expect("a worktree");
+        fs::remove_dir_all(sandbox.worktree("T1")).expect("a worktree");
         sandbox.git(&["worktree", "prune"]);
         sandbox.git(&["branch", "--quiet", "-D", "worktree-T1"]);
         collect_garbage(&sandbox);
@@ -473,9 +482,10 @@ fn a_worktree_that_a_power_cut_emptied_is_made_anew() {
     in_parallel(&[&every[..], &[".git"], &["gitdir"], &["index"]], |emptied| {
         let sandbox = two_tasks(Target::CheckedOut);
         sandbox.run_crashing("prepare.done", 1);
+        let (worktree, entry) = (sandbox.worktree("T1"), sandbox.repo.join(".git").join(sandbox.entry("T1")));
         for name in *emptied {
-            let folder = if *name == ".git" { ".worktrees/p/T1" } else { "p/.git/worktrees/T1" };
-            fs::write(sandbox.root.join(folder).join(name), "").expect("a file");
+            let folder = if *name == ".git" { &worktree } else { &entry };
+            fs::write(folder.join(name), "").expect("a file");
         }
         let last = sandbox.run();
         assert_done(&sandbox, &last, [1, 1]);
@@ -487,7 +497,7 @@ fn a_worktree_that_a_power_cut_emptied_is_made_anew() {
 fn an_agent_does_not_begin_in_a_worktree_from_before_a_power_cut() {
     let sandbox = two_tasks(Target::CheckedOut);
     sandbox.run_crashing("job.prepared", 1);
-    fs::write(sandbox.root.join(".worktrees/p/T1/.git"), "").expect("a file");
+    fs::write(sandbox.worktree("T1").join(".git"), "").expect("a file");
     sandbox.reboot();
     let last = sandbox.run();
     assert_done(&sandbox, &last, [1, 1]);

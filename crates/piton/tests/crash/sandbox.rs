@@ -406,6 +406,21 @@ impl Sandbox {
         }
     }
 
+    /// Where a task's worktree is: its name is a link to its slot.
+    #[track_caller]
+    pub(crate) fn worktree(&self, task: &str) -> Utf8PathBuf {
+        let name = self.root.join(".worktrees/p").join(task);
+        assert!(name.is_symlink(), "{name} is not a link");
+        name.canonicalize_utf8().expect("a slot")
+    }
+
+    /// The folder in which git keeps what it knows of a task's worktree, from the project's own.
+    #[track_caller]
+    pub(crate) fn entry(&self, task: &str) -> String {
+        let slot = self.worktree(task);
+        format!("worktrees/{}", slot.file_name().expect("a name").replacen('.', "-", 1))
+    }
+
     /// What a finished run has left behind. Nothing, that is.
     pub(crate) fn leftovers(&self) -> Vec<String> {
         let mut left = Vec::new();

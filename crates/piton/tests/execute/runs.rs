@@ -196,7 +196,9 @@ fn what_people_look_with_finds_what_it_should() {
         "{branches}"
     );
     let worktrees = sandbox.git(["worktree", "list"]);
-    assert!(worktrees.lines().any(|line| line.contains("/L1-002 ")), "{worktrees}");
+    // Its name is a link to where it is.
+    let place = sandbox.worktrees().join("L1-002").canonicalize_utf8().expect("a link");
+    assert!(worktrees.lines().any(|line| line.starts_with(&format!("{place} "))), "{worktrees}");
     let metrics = &state(&sandbox)["metrics"];
     let counted = ["total_tasks", "completed_tasks", "failed_tasks", "total_attempts"]
         .map(|name| metrics[name].as_u64());

@@ -178,7 +178,7 @@ fn worktrees_for_checks_are_cleaned_away() {
     let _ = sandbox.run("run plan.toml").exits(4);
     let folders = || {
         let all = sandbox.worktrees().read_dir_utf8().into_iter().flatten().flatten();
-        all.filter(|entry| entry.file_name().starts_with('.')).count()
+        all.filter(|entry| entry.file_name().starts_with(".checks")).count()
     };
     assert_eq!(folders(), 1);
     let _ = sandbox.run("clean").exits(0);

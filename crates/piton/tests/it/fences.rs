@@ -175,7 +175,7 @@ fn a_persons_git_works_beside_a_fenced_agent() {
     // Opening it waits until the agent is there, and it goes on when this is closed.
     let open = fs::File::options().write(true).open(&gate).expect("a FIFO");
     let list = sandbox.git(["worktree", "list"]);
-    assert!(list.contains("T1") && !list.contains("prunable"), "{list}");
+    assert!(list.contains("/.slot-0 ") && !list.contains("prunable"), "{list}");
     // What the attempt began at is reachable by nothing but its worktree.
     sandbox.git(["commit", "--quiet", "--amend", "--message", "Amended"]);
     sandbox.git(["reflog", "expire", "--expire=now", "--all"]);

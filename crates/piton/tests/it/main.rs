@@ -47,6 +47,7 @@ mod runs;
 mod screens;
 mod sessions;
 mod sixth;
+mod slots;
 mod stopping;
 mod storage;
 mod terminal;

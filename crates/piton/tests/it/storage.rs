@@ -70,7 +70,8 @@ fn clean_goes_on_where_one_that_was_killed_left_a_lock() {
 #[test]
 fn clean_touches_nothing_behind_a_link_in_the_place_of_a_worktree() {
     let sandbox = ended();
-    let (place, away) = (sandbox.worktrees().join("B"), sandbox.root().join("away"));
+    let slot = sandbox.worktrees().join("B").canonicalize_utf8().expect("a link to its slot");
+    let (place, away) = (slot, sandbox.root().join("away"));
     let other = sandbox.root().join("other");
     sandbox.write(other.join("precious.txt"), "mine");
     std::fs::rename(&place, &away).expect("our own folder");

@@ -81,7 +81,8 @@ pub(in crate::system) const BUDGET: Keys = Keys {
     ],
 };
 
-pub(in crate::system) const WORKTREE: Keys = Keys { table: "`[worktree]`", names: &["copy", "setup"] };
+pub(in crate::system) const WORKTREE: Keys =
+    Keys { table: "`[worktree]`", names: &["copy", "setup", "reuse", "warm", "keep_mib"] };
 
 pub(in crate::system) const DEFAULTS: Keys = Keys {
     table: "`[defaults]`",

@@ -11,8 +11,8 @@ use super::keys;
 use super::walk::{Section, Spanned, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{
-    Agent, Argv, Budget, Check, Exhausted, Fences, Land, MAX_PARALLEL, Pattern, Protect, RepoPath, Sandbox,
-    Schedule, Settings, TaskId, TaskSpec, WorktreeSetup,
+    Agent, Argv, Budget, Check, Exhausted, Fences, Land, MAX_PARALLEL, Pattern, Protect, RepoPath, Reuse,
+    Sandbox, Schedule, Settings, TaskId, TaskSpec, WorktreeSetup,
 };
 use crate::time::Span;
 
@@ -65,6 +65,9 @@ pub struct Policy {
 pub struct Worktree {
     pub copy: Option<Vec<RepoPath>>,
     pub setup: Option<Argv>,
+    pub reuse: Option<Reuse>,
+    pub warm: Option<Vec<RepoPath>>,
+    pub keep_mib: Option<u32>,
 }
 
 /// `[defaults]`: what holds for a task that does not say otherwise.
@@ -138,9 +141,15 @@ pub(in crate::system) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, wea
         warn_of_loose_bounds(walk, section, &config.agents);
     }
     if let Some(section) = top.section(walk, "worktree", &keys::WORKTREE) {
-        let copy = section.has("copy").then(|| read_paths(walk, &section, "copy"));
-        config.worktree.copy =
-            copy.map(|paths| paths.into_iter().map(|path| path.value).collect()).or(config.worktree.copy);
+        let mut paths = |key: &str| {
+            let paths = section.has(key).then(|| read_paths(walk, &section, key));
+            paths.map(|paths| paths.into_iter().map(|path| path.value).collect())
+        };
+        config.worktree.copy = paths("copy").or(config.worktree.copy);
+        config.worktree.warm = paths("warm").or(config.worktree.warm);
+        config.worktree.reuse = section.choice(walk, "reuse", &Reuse::ALL).or(config.worktree.reuse);
+        config.worktree.keep_mib =
+            section.number(walk, "keep_mib", 0..=u32::MAX).or(config.worktree.keep_mib);
         let setup = section.get("setup").and_then(|said| read_command(walk, "`setup`", &said));
         config.worktree.setup = setup.or(config.worktree.setup);
     }
@@ -385,6 +394,9 @@ impl Config {
             worktree: WorktreeSetup {
                 copy: self.worktree.copy.clone().unwrap_or_default(),
                 setup: self.worktree.setup.clone(),
+                reuse: self.worktree.reuse.unwrap_or_default(),
+                warm: self.worktree.warm.clone().unwrap_or_default(),
+                keep_mib: self.worktree.keep_mib,
                 shared: None,
             },
             fences: self.fences.clone(),

@@ -259,6 +259,13 @@ mirror! {
         copy: Option<Vec<String>>,
         /// A command run in each fresh worktree.
         setup: Option<Words>,
+        /// What becomes of the worktree of a task that is done. `warm`: the next task works in it, with its caches.
+        /// `clean`: without anything that git ignores. `never`: it is removed. Default: `warm`.
+        reuse: Option<ReuseName>,
+        /// Folders of caches, such as `target`. A worktree that has none gets a copy of the main checkout's.
+        warm: Option<Vec<String>>,
+        /// The most that worktrees which nobody works in may fill, in MiB. Default: 20480.
+        keep_mib: Option<u32>,
     }
 
     /// What holds for tasks that do not say otherwise.
@@ -434,6 +441,10 @@ choices! {
     /// How tasks that were proven together land.
     #[serde(rename_all = "snake_case")]
     enum LandName { Batch, Each, }
+
+    /// What becomes of the worktree of a task that is done.
+    #[serde(rename_all = "snake_case")]
+    enum ReuseName { Warm, Clean, Never, }
 
     /// Whether agents are kept inside.
     #[serde(rename_all = "snake_case")]

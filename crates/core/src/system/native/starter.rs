@@ -71,6 +71,8 @@ exhausted = "continue"     # when a task's attempts are spent: "stop", "continue
 # [worktree]
 # copy = [".env"]          # files git ignores that a worktree needs
 # setup = "npm ci"         # run in each fresh worktree
+# warm = ["target"]        # caches that a new worktree gets from your checkout
+# reuse = "clean"          # a done task's worktree goes to the next without caches; "never": it goes
 
 # [sandbox]                # agents write to their worktree only, where the system can see to that
 # mode = "auto"            # or "on": not without it; or "off"

@@ -3,7 +3,7 @@
 use super::checks::{check_name, usual_timeout};
 use crate::plan::{
     Agent, Argv, Budget, Check, Fences, Land, Pattern, Permissions, Plan, PromptBy, Protect, Sandbox,
-    Schedule, Settings, TaskSpec,
+    Schedule, Settings, TaskSpec, WorktreeSetup,
 };
 use crate::time::Span;
 
@@ -29,12 +29,15 @@ pub fn write(plan: &Plan) -> String {
         toml += &agent_table(name, agent);
     }
     let worktree = &plan.settings.worktree;
-    if !worktree.copy.is_empty() || worktree.setup.is_some() {
+    if *worktree != (WorktreeSetup { shared: worktree.shared.clone(), ..WorktreeSetup::default() }) {
         toml += &format!("\n[worktree]\ncopy = {}\n", list(&worktree.copy));
-        toml += &worktree
-            .setup
-            .as_ref()
-            .map_or_else(String::new, |setup| format!("setup = {}\n", command(setup)));
+        if let Some(setup) = &worktree.setup {
+            toml += &format!("setup = {}\n", command(setup));
+        }
+        toml += &format!("reuse = {}\nwarm = {}\n", text(worktree.reuse.word()), list(&worktree.warm));
+        if let Some(most) = worktree.keep_mib {
+            toml += &format!("keep_mib = {most}\n");
+        }
     }
     toml += &sandbox(&plan.settings.fences);
     toml += &budget(&plan.settings.budget);

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use piton_core::plan::{Oid, RunId, TaskId};
+use piton_core::plan::{Oid, RunId, TaskId, WorktreeSetup};
 use piton_core::run::{Command, Status, Task};
 use piton_core::view::counted;
 use piton_engine::check_worktrees::Pool;
 use piton_engine::git::{GitError, Pin, RefChange, Repo, Rescue, Worktree};
 use piton_engine::journal::Journal;
 use piton_engine::project::{Project, remove_worktree_dir};
-use piton_engine::{clock, drive};
+use piton_engine::slots::{Seen, SlotPool, SlotState};
+use piton_engine::{clock, drive, slots};
 use serde_json::json;
 
 use crate::failure::{Exit, FINE, Failure, Outcome};
@@ -58,6 +59,10 @@ enum What {
         path: Utf8PathBuf,
         of: &'static str,
     },
+    /// A worktree of the pool that no task has.
+    Slot {
+        path: Utf8PathBuf,
+    },
     Pin {
         task: TaskId,
         name: String,
@@ -79,6 +84,7 @@ impl What {
         match self {
             What::Worktree { task, path, .. } => format!("the worktree of {task}, {path}"),
             What::Place { path, of } => format!("{of}, {path}"),
+            What::Slot { path } => format!("a worktree that the next task would have used, {path}"),
             What::Pin { name, .. } => format!("the ref refs/piton/{name}"),
             What::Branch { name } => format!("the branch {name}, which has landed"),
             What::Jobs { path } => format!("the output of agents and checks, {path}"),
@@ -137,6 +143,8 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &Journal) -> Out
         Some(repo) => repo.refs_in_files().map_or_else(|| repo.all_refs(), Ok)?,
         None => BTreeMap::new(),
     };
+    let any_lives = runs.iter().any(|summary| project.engine_lives(&summary.id));
+    let mut seen = BTreeSet::new();
     for summary in &runs {
         let run = &summary.id;
         if project.engine_lives(run) {
@@ -156,7 +164,7 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &Journal) -> Out
                 // Also one whose folder does not exist any more: a process may have been killed before it recorded
                 // that.
                 if let Some(path) = path {
-                    let bytes = paths::bytes_in(&path);
+                    let bytes = paths::bytes_in(&slots::place_of(project, &path));
                     add(What::Worktree { task: task.id.clone(), fence: task.fence, path }, bytes);
                 }
                 if task.decided == Status::Completed || unfinished {
@@ -184,6 +192,14 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &Journal) -> Out
             for (path, of) in checks.chain(others).filter(|_| finished || unfinished) {
                 let bytes = paths::bytes_in(&path);
                 add(What::Place { path, of }, bytes);
+            }
+            // While an engine works in this project, its tasks may want them.
+            let is_free = |slot: &Seen| !matches!(slot.state, SlotState::Held(_));
+            for slot in slots::all(project, dir).into_iter().filter(|slot| !any_lives && is_free(slot)) {
+                if (finished || unfinished) && seen.insert(slot.path.clone()) {
+                    let bytes = paths::bytes_in(&slot.path);
+                    add(What::Slot { path: slot.path }, bytes);
+                }
             }
             for path in repo.locks_of(run.as_str()) {
                 add(What::Lock { path }, 0);
@@ -250,7 +266,7 @@ fn remove(project: &Project, repo: Option<&Repo>, journal: &mut Journal, left: &
     let repo = || repo.ok_or_else(|| Failure::new("there is no git repository"));
     match &left.what {
         What::Worktree { task, fence, path } => {
-            let removed = Worktree::remove(repo()?, path, &rescue(left, task))?;
+            let removed = slots::remove(project, repo()?, path, &rescue(left, task))?;
             remove_worktree_dir(path.parent().unwrap_or(path));
             if let Some(kept) = removed.rescued {
                 ui::say(format!("what was only there is kept as {}", kept.name));
@@ -275,6 +291,12 @@ fn remove(project: &Project, repo: Option<&Repo>, journal: &mut Journal, left: &
                 Worktree::remove(repo()?, path, &rescue)?;
             }
             remove_worktree_dir(path.parent().unwrap_or(path));
+        }
+        What::Slot { path } => {
+            let dir = path.parent().unwrap_or(path);
+            let setup = WorktreeSetup::default();
+            SlotPool { project, repo: repo()?, dir, setup: &setup }.discard(path)?;
+            remove_worktree_dir(dir);
         }
         What::Pin { task, name } => {
             let repo = repo()?;

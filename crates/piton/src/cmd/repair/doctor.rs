@@ -1,10 +1,13 @@
 //! `piton doctor`: journal, git and disk held against each other. Repairs without deleting.
 
+use std::collections::BTreeSet;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use piton_core::plan::{RunId, Sandbox};
+use piton_core::plan::{RunId, Sandbox, WorktreeSetup};
 use piton_core::run::Status;
 use piton_core::time::Span;
+use piton_core::view::counted;
 use piton_engine::files::{LockLeft, Mirror};
 use piton_engine::git::{NEEDED, Repo};
 use piton_engine::journal::{Journal, JournalError, Trouble};
@@ -12,7 +15,8 @@ use piton_engine::keeper::{
     Job, fences_are_possible, groups_are_possible, scopes_are_possible, views_are_possible,
 };
 use piton_engine::project::Project;
-use piton_engine::{clock, drive, sandbox};
+use piton_engine::slots::{Seen, SlotState};
+use piton_engine::{clock, drive, sandbox, slots};
 use serde_json::json;
 
 use crate::failure::{ERROR, Exit, FINE, Failure, Outcome};
@@ -73,11 +77,14 @@ struct Visit<'a> {
     project: &'a Project,
     repair: bool,
     findings: Vec<Finding>,
+    /// Folders of worktrees that were looked at.
+    pools: BTreeSet<Utf8PathBuf>,
 }
 
 pub(crate) fn doctor(args: &DoctorArgs) -> Outcome<Exit> {
     let project = find::project(args.project_path.as_deref())?;
-    let mut visit = Visit { project: &project, repair: args.repair, findings: Vec::new() };
+    let mut visit =
+        Visit { project: &project, repair: args.repair, findings: Vec::new(), pools: BTreeSet::new() };
     visit.surroundings();
     match visit.journal() {
         Ok(Some(mut journal)) => visit.runs(&mut journal)?,
@@ -457,10 +464,33 @@ impl Visit<'_> {
                 _ => {}
             }
         }
+        self.pool(Utf8Path::new(dir), &facts.settings.worktree);
         if !alive {
             self.jobs(run, state);
         }
         Ok(())
+    }
+
+    /// The worktrees that go from task to task, once for each folder of them.
+    fn pool(&mut self, dir: &Utf8Path, setup: &WorktreeSetup) {
+        if !self.pools.insert(dir.to_owned()) {
+            return;
+        }
+        let slots = slots::all(self.project, dir);
+        let is_warm = |slot: &&Seen| slot.state == SlotState::Free { is_warm: true };
+        let free: Vec<u64> = slots.iter().filter(is_warm).filter_map(|slot| slot.bytes).collect();
+        if !free.is_empty() {
+            let bytes = paths::size(free.iter().sum());
+            let what = format!(
+                "{} for the next tasks in {dir}: {bytes}",
+                counted(free.len() as u64, "warm worktree")
+            );
+            let most = paths::size(setup.keep_bytes());
+            self.add(State::Note, what, format!("`keep_mib` in `[worktree]` allows {most}"));
+        }
+        for slot in slots.iter().filter(|slot| slot.state == SlotState::Leftover) {
+            self.add(State::Note, format!("nobody uses {} again", slot.path), "`piton clean` removes it");
+        }
     }
 
     /// Agents and checks that live on without an engine, and those that died with theirs.

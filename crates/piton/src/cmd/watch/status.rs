@@ -1,11 +1,13 @@
 //! `piton status`: where a run stands. Reads only.
 
+use camino::Utf8Path;
 use clap::Args;
 use piton_core::plan::{Oid, RunId, TaskId};
 use piton_core::run::{self, Bills, Outage, Outages, Proof, Run, Status, Task};
 use piton_engine::clock;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
+use piton_engine::slots::{self, Seen, SlotState};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -186,6 +188,20 @@ fn outages_document(outages: &Outages, facts: &Run) -> Value {
     outages.iter().map(row).chain(parked).collect()
 }
 
+/// The worktrees that go from task to task: where each is, which task has it, and how much a free one holds.
+fn slots_document(project: &Project, facts: &Run) -> Value {
+    let dir = facts.worktree_dir.as_deref().map(Utf8Path::new);
+    let row = |slot: Seen| {
+        let (state, name) = match &slot.state {
+            SlotState::Held(name) => ("held", name.file_name()),
+            SlotState::Free { .. } => ("free", None),
+            SlotState::Leftover => ("leftover", None),
+        };
+        json!({ "path": slot.path, "state": state, "task": name, "bytes": slot.bytes })
+    };
+    dir.map(|dir| slots::all(project, dir)).into_iter().flatten().map(row).collect()
+}
+
 /// The whole run as one JSON document.
 fn document(project: &Project, journal: &Journal, run: &RunId) -> Outcome<RunDocument> {
     let facts = standing::facts(journal, run)?;
@@ -209,6 +225,7 @@ fn document(project: &Project, journal: &Journal, run: &RunId) -> Outcome<RunDoc
         "engine_alive": alive,
         "target": facts.target,
         "worktree_dir": facts.worktree_dir,
+        "slots": slots_document(project, &facts),
         "created": facts.created.to_string(),
         "counts": counts(&summary.counts),
         "used": bills_document(&facts.used),

@@ -1,0 +1,416 @@
+//! The pool of worktrees that agents work in. A slot stays where it is when its task is done, with its caches; the next task
+//! gets it moved to its base. Checks never run here: they have worktrees of their own (`check_worktrees`).
+//!
+//! Who has a slot is written in a record of Piton's own folder. The link from a task's name to its slot is for people.
+
+use std::collections::BTreeSet;
+use std::{fs, io};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Digest, Oid, Reuse, RunId, WorktreeSetup};
+use piton_core::slots::{Choice, FreeSlot, choose, is_cache, surplus};
+use serde::{Deserialize, Serialize};
+
+use crate::git::{GitError, Removed, Repo, Rescue, Rescued, Worktree};
+use crate::lock::Lock;
+use crate::project::Project;
+use crate::{boot, clock, crash, disk, warm};
+
+/// Task ids do not begin with a dot.
+const PREFIX: &str = ".slot-";
+
+/// The slots of one folder of worktrees.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotPool<'a> {
+    pub project: &'a Project,
+    pub repo: &'a Repo,
+    /// The folder of the run's worktrees.
+    pub dir: &'a Utf8Path,
+    pub setup: &'a WorktreeSetup,
+}
+
+/// What is known of a slot. One without a record is nobody's to use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+enum Record {
+    /// The path that names it, such as `…/T1`.
+    Held { name: Utf8PathBuf },
+    Free {
+        /// Caches that are older than the machine's last start may be torn.
+        boot: String,
+        commit: Oid,
+        is_warm: bool,
+        since: i64,
+        bytes: u64,
+        conversion: Digest,
+    },
+    /// It is being removed. What it holds is as it was in this boot.
+    Going { boot: String },
+}
+
+/// A slot, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub path: Utf8PathBuf,
+    pub bytes: Option<u64>,
+    pub state: SlotState,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SlotState {
+    /// Under this name.
+    Held(Utf8PathBuf),
+    /// The next task may have it, with caches or without.
+    Free { is_warm: bool },
+    /// Nobody uses it again: it is being removed, or its record is lost.
+    Leftover,
+}
+
+/// Where the worktree of this name is: in a slot, or in its own place.
+pub fn place_of(project: &Project, name: &Utf8Path) -> Utf8PathBuf {
+    slot_of(project, name).map_or_else(|| name.to_owned(), |(dir, number)| path_in(dir, number))
+}
+
+fn slot_of<'a>(project: &Project, name: &'a Utf8Path) -> Option<(&'a Utf8Path, u32)> {
+    let dir = name.parent()?;
+    let holds = |number: &u32| record(project, dir, *number).is_some_and(|record| record.is_held_by(name));
+    // A power cut may have taken the record: then the link counts, as far as nobody else has the slot.
+    let is_unknown = |number: &u32| record(project, dir, *number).is_none() && path_in(dir, *number).is_dir();
+    let linked = linked(name);
+    let known = linked.filter(holds).or_else(|| numbers(project, dir).into_iter().find(holds));
+    known.or(linked.filter(is_unknown)).map(|number| (dir, number))
+}
+
+/// The slot that a link names.
+fn linked(name: &Utf8Path) -> Option<u32> {
+    let target = name.read_link_utf8().ok()?;
+    number(target.as_str())
+}
+
+fn number(name: &str) -> Option<u32> {
+    let rest = name.strip_prefix(PREFIX)?;
+    rest.parse().ok().filter(|number: &u32| number.to_string() == rest)
+}
+
+fn path_in(dir: &Utf8Path, number: u32) -> Utf8PathBuf {
+    dir.join(format!("{PREFIX}{number}"))
+}
+
+fn records(project: &Project) -> Utf8PathBuf {
+    project.home.join("slots")
+}
+
+/// What the records of one folder's slots end with.
+fn ending(dir: &Utf8Path) -> String {
+    let dir: Utf8PathBuf = dir.components().collect();
+    format!("-{}", Digest::of_bytes(dir.as_str().as_bytes()).short())
+}
+
+fn record_path(project: &Project, dir: &Utf8Path, number: u32) -> Utf8PathBuf {
+    records(project).join(format!("{number}{}", ending(dir)))
+}
+
+fn record(project: &Project, dir: &Utf8Path, number: u32) -> Option<Record> {
+    serde_json::from_slice(&fs::read(record_path(project, dir, number)).ok()?).ok()
+}
+
+/// All numbers that have a folder or a record.
+fn numbers(project: &Project, dir: &Utf8Path) -> BTreeSet<u32> {
+    let names = |folder: &Utf8Path| {
+        let entries = folder.read_dir_utf8().into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_owned()).collect::<Vec<_>>()
+    };
+    let ending = ending(dir);
+    let recorded = names(&records(project));
+    let recorded = recorded.iter().filter_map(|name| name.strip_suffix(&ending)?.parse().ok());
+    names(dir).iter().filter_map(|name| number(name)).chain(recorded).collect()
+}
+
+impl Record {
+    fn is_held_by(&self, name: &Utf8Path) -> bool {
+        matches!(self, Record::Held { name: holder } if holder == name)
+    }
+}
+
+/// Whether a task that has no worktree yet gets a slot. Where all tasks share one worktree there is nothing to choose.
+pub fn is_used(setup: &WorktreeSetup) -> bool {
+    setup.reuse != Reuse::Never && setup.shared.is_none()
+}
+
+impl SlotPool<'_> {
+    pub fn path(&self, number: u32) -> Utf8PathBuf {
+        path_in(self.dir, number)
+    }
+
+    fn record(&self, number: u32) -> Option<Record> {
+        record(self.project, self.dir, number)
+    }
+
+    fn lock(&self) -> Result<Lock, GitError> {
+        let (lock, folder) = (self.project.home.join("locks/slots.lock"), records(self.project));
+        disk::private_folder(&folder).map_err(GitError::io(folder))?;
+        Lock::take(&lock).map_err(GitError::io(lock))
+    }
+
+    fn note(&self, number: u32, record: &Record) -> Result<(), GitError> {
+        let path = record_path(self.project, self.dir, number);
+        let text = serde_json::to_vec(record).expect("a record is plain data");
+        // Synced: what an agent has done is found by it after a power cut.
+        disk::write(&path, &text).map_err(GitError::io(path))
+    }
+
+    fn forget(&self, number: u32) -> Result<(), GitError> {
+        let path = record_path(self.project, self.dir, number);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(GitError::io(path)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the task of this name works: in the slot it has, in one that it gets now, or, if something is in the place of
+    /// its name already, there.
+    pub fn take(&self, run: &RunId, name: &Utf8Path, base: &Oid) -> Result<Utf8PathBuf, GitError> {
+        if let Some((_, number)) = slot_of(self.project, name) {
+            return Ok(self.path(number));
+        }
+        let is_there = name.symlink_metadata().is_ok() && linked(name).is_none();
+        if is_there || !is_used(self.setup) || Worktree::is_registered(self.repo, name)? {
+            return Ok(name.to_owned());
+        }
+        let _lock = self.lock()?;
+        let mut free = self.free();
+        let known = numbers(self.project, self.dir);
+        let number = loop {
+            match choose(base, &free, &known) {
+                Choice::Reuse(number) => {
+                    let slot = free.iter().find(|slot| slot.number == number);
+                    if slot.is_some_and(|slot| self.repo.can_move(&slot.commit, base).unwrap_or(false)) {
+                        break number;
+                    }
+                    self.note(number, &going())?;
+                    free.retain(|slot| slot.number != number);
+                }
+                Choice::New(number) => break number,
+            }
+        };
+        let path = self.path(number);
+        self.project.claim(&path, run).map_err(GitError::io(&path))?;
+        self.note(number, &Record::Held { name: name.to_owned() })?;
+        crash::point("slot.taken");
+        Ok(path)
+    }
+
+    /// Let go of a slot that turned out to be of no use, as it is: nobody gets it again.
+    pub fn abandon(&self, name: &Utf8Path) -> Result<(), GitError> {
+        unlink(name);
+        slot_of(self.project, name).map_or(Ok(()), |(_, number)| self.forget(number))
+    }
+
+    /// Show people the slot under the name of its task.
+    pub fn show(&self, name: &Utf8Path) {
+        let Some((_, number)) = slot_of(self.project, name) else { return };
+        if linked(name) == Some(number) {
+            return;
+        }
+        unlink(name);
+        let target = format!("{PREFIX}{number}");
+        // Where links cannot be made, the record alone says it.
+        #[cfg(unix)]
+        let _ = std::os::unix::fs::symlink(target, name);
+        #[cfg(windows)]
+        let _ = std::os::windows::fs::symlink_dir(target, name);
+    }
+
+    /// Whether an ignored folder stays in the slot at `path`.
+    pub fn stays<'a>(&'a self, path: &'a Utf8Path) -> impl Fn(&str) -> bool + 'a {
+        move |folder| {
+            let has = |file: &str| path.join(folder).join(file).is_file();
+            self.setup.reuse == Reuse::Warm && is_cache(folder, &self.setup.warm, has)
+        }
+    }
+
+    /// The task of this name is done: its slot is cleared for the next one, at `tip`. One that cannot be used again, and a
+    /// worktree that is not a slot, is removed.
+    pub fn give_back(
+        &self,
+        name: &Utf8Path,
+        tip: &Oid,
+        rescue: &Rescue,
+    ) -> Result<Option<Rescued>, GitError> {
+        let Some((_, number)) = slot_of(self.project, name) else {
+            return Worktree::remove(self.repo, name, rescue).map(|removed| removed.rescued);
+        };
+        let path = self.path(number);
+        let worktree = if is_used(self.setup) { Worktree::open(self.repo, &path)? } else { None };
+        let Some(worktree) = worktree.filter(Worktree::is_reusable) else {
+            return remove(self.project, self.repo, name, rescue).map(|removed| removed.rescued);
+        };
+        let conversion = self.repo.conversion();
+        let parked = worktree.park(tip, rescue, &self.stays(&path))?;
+        crash::point("slot.parked");
+        unlink(name);
+        self.note(
+            number,
+            &Record::Free {
+                boot: boot::id().to_owned(),
+                commit: tip.clone(),
+                is_warm: parked.is_warm,
+                since: clock::now().0,
+                bytes: bytes_in(&path),
+                conversion,
+            },
+        )?;
+        crash::point("slot.freed");
+        Ok(parked.rescued)
+    }
+
+    /// The slots that a task may get.
+    fn free(&self) -> Vec<FreeSlot> {
+        let now = self.repo.conversion();
+        let all = numbers(self.project, self.dir).into_iter();
+        all.filter_map(|number| match self.record(number)? {
+            Record::Free { boot, commit, is_warm, since, bytes, conversion }
+                if boot == boot::id() && conversion == now && self.path(number).is_dir() =>
+            {
+                Some(FreeSlot { number, commit, is_warm, since, bytes })
+            }
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// Remove what is beyond the bound, what cannot be used again, and after a run also what is not warm. What cannot be
+    /// removed now is named by `piton clean`.
+    pub fn trim(&self, has_ended: bool) -> Result<(), GitError> {
+        let doomed: Vec<u32> = {
+            let _lock = self.lock()?;
+            let free = self.free();
+            let mut doomed = surplus(&free, self.setup.keep_bytes(), has_ended);
+            let is_useless = |number: &u32| match self.record(*number) {
+                Some(Record::Free { .. }) => free.iter().all(|slot| slot.number != *number),
+                Some(Record::Going { .. }) => true,
+                Some(Record::Held { .. }) | None => false,
+            };
+            doomed.extend(numbers(self.project, self.dir).into_iter().filter(is_useless));
+            for number in &doomed {
+                self.doom(*number)?;
+            }
+            doomed
+        };
+        for number in doomed {
+            self.remove_going(number)?;
+        }
+        if has_ended {
+            self.remove_halves();
+        }
+        Ok(())
+    }
+
+    /// Remove copies that were never finished. Who makes one has a slot.
+    fn remove_halves(&self) {
+        for number in numbers(self.project, self.dir) {
+            if !matches!(self.record(number), Some(Record::Held { .. })) {
+                let _ = fs::remove_dir_all(warm::staging(&self.path(number)));
+            }
+        }
+    }
+
+    /// Remove a slot that no task has. What somebody may have put there since is rescued.
+    pub fn discard(&self, path: &Utf8Path) -> Result<(), GitError> {
+        let Some(number) = path.file_name().and_then(number) else { return Ok(()) };
+        {
+            let _lock = self.lock()?;
+            if matches!(self.record(number), Some(Record::Held { .. })) {
+                let why = " (a task has it)".to_owned();
+                return Err(GitError::Locked { path: path.to_owned(), why });
+            }
+            self.doom(number)?;
+        }
+        self.remove_going(number)
+    }
+
+    fn doom(&self, number: u32) -> Result<(), GitError> {
+        match self.record(number) {
+            Some(Record::Going { .. }) => Ok(()),
+            Some(Record::Free { boot, .. }) => self.note(number, &Record::Going { boot }),
+            Some(Record::Held { .. }) | None => self.note(number, &going()),
+        }
+    }
+
+    fn remove_going(&self, number: u32) -> Result<(), GitError> {
+        let path = self.path(number);
+        let rescue = Rescue::at(&format!("worktrees/slot-{number}"), "Left in a worktree of the pool");
+        let is_torn = matches!(self.record(number), Some(Record::Going { boot }) if boot != boot::id());
+        if is_torn && !holds_repository(&path) {
+            // It was cleared, and then a power cut took some of its files: nobody made these changes.
+            Worktree::remove_own(self.repo, &path)?;
+        } else {
+            let removed = Worktree::remove(self.repo, &path, &rescue);
+            if matches!(removed, Err(GitError::NestedRepositories { .. })) {
+                // Somebody's repository is in there: it is nobody's to remove.
+                self.forget(number)?;
+            }
+            removed?;
+        }
+        let _ = fs::remove_dir_all(warm::staging(&path));
+        crash::point("slot.removed");
+        self.forget(number)
+    }
+}
+
+/// All slots of a folder of worktrees, for people.
+pub fn all(project: &Project, dir: &Utf8Path) -> Vec<Seen> {
+    let of = |number| {
+        let (state, bytes) = match record(project, dir, number) {
+            Some(Record::Held { name }) => (SlotState::Held(name), None),
+            Some(Record::Free { bytes, is_warm, .. }) => (SlotState::Free { is_warm }, Some(bytes)),
+            Some(Record::Going { .. }) | None => (SlotState::Leftover, None),
+        };
+        Seen { path: path_in(dir, number), bytes, state }
+    };
+    numbers(project, dir).into_iter().map(of).collect()
+}
+
+/// Remove the worktree of this name, in a slot or not, with what exists only there rescued.
+pub fn remove(project: &Project, repo: &Repo, name: &Utf8Path, rescue: &Rescue) -> Result<Removed, GitError> {
+    let Some((dir, number)) = slot_of(project, name) else { return Worktree::remove(repo, name, rescue) };
+    let removed = Worktree::remove(repo, &path_in(dir, number), rescue)?;
+    unlink(name);
+    let record = record_path(project, dir, number);
+    match fs::remove_file(&record) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(GitError::io(record)(error)),
+        _ => Ok(removed),
+    }
+}
+
+/// Take the link of a name away, and nothing else that may be there.
+fn unlink(name: &Utf8Path) {
+    if linked(name).is_some() {
+        #[cfg(unix)]
+        let _ = fs::remove_file(name);
+        #[cfg(not(unix))]
+        let _ = fs::remove_dir(name);
+    }
+}
+
+fn going() -> Record {
+    Record::Going { boot: boot::id().to_owned() }
+}
+
+/// Whether there is a repository below a folder. Its own does not count.
+fn holds_repository(folder: &Utf8Path) -> bool {
+    let entries = folder.read_dir_utf8().into_iter().flatten().flatten();
+    let mut folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders
+        .any(|entry| entry.path().join(".git").symlink_metadata().is_ok() || holds_repository(entry.path()))
+}
+
+fn bytes_in(path: &Utf8Path) -> u64 {
+    let entries = path.read_dir_utf8().into_iter().flatten().flatten();
+    let of = |entry: camino::Utf8DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => bytes_in(entry.path()),
+        Ok(meta) => meta.len(),
+        Err(_) => 0,
+    };
+    entries.map(of).fold(0, u64::saturating_add)
+}

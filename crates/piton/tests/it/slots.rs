@@ -1,0 +1,137 @@
+//! Worktrees that go from one task to the next: what the agents themselves find.
+
+use piton_testkit::sandbox::{Sandbox, task};
+
+use super::*;
+
+/// Three tasks, one after the other, by an agent that is this shell script. The second waits until the slot of the first is
+/// free, so the third gets it.
+fn plan(worktree: &str, script: &str) -> Sandbox {
+    let sandbox = sandbox();
+    let wait = "until grep -qs '\"free\"' \"$(git rev-parse --git-common-dir)\"/piton/slots/0-*; do sleep 0.01; done";
+    let wait = wait.replace("$(git rev-parse --git-common-dir)", &format!("{}/.git", sandbox.project()));
+    let bin = sandbox.program(
+        "agent",
+        &format!(
+            "set -e\ncase $PITON_TASK in\n{}\nesac\necho done > $PITON_TASK.txt",
+            script.replace("WAIT", &wait)
+        ),
+    );
+    sandbox.write(".gitignore", "target\n.env\n*.log\n");
+    sandbox.write(
+        "plan.toml",
+        &format!(
+            "name = \"plan\"\n[agents.default]\ncommand = [\"{bin}/agent\"]\n[worktree]\n{worktree}\n[defaults]\nattempts = 1\n{}{}{}",
+            task("T1", ""),
+            task("T2", "depends_on = [\"T1\"]"),
+            task("T3", "depends_on = [\"T2\"]"),
+        ),
+    );
+    sandbox.commit("Plan");
+    sandbox
+}
+
+const WAIT: &str = "T2) WAIT;;";
+
+#[track_caller]
+fn completes(sandbox: &Sandbox) {
+    let run = sandbox.piton(["run", "plan.toml"]).run();
+    let outputs =
+        ["T1", "T2", "T3"].map(|task| sandbox.run(&format!("output {task} --plan plan.toml")).stdout);
+    assert!(run.code == Some(0), "{run}\n{outputs:?}");
+}
+
+#[test]
+fn the_next_agent_finds_the_caches_in_the_same_place_and_nothing_else() {
+    let sandbox = plan(
+        "",
+        "T1) mkdir -p target; echo built > target/x; pwd > target/where; echo TOKEN=1 > .env; echo x > a.log
+             echo left > untracked.txt; rm untracked.txt
+             (setsid sh -c 'while :; do echo leak > leak.log; sleep 0.02; done' >/dev/null 2>&1 &) ;;
+         T2) WAIT;;
+         T3) test \"$(cat target/x)\" = built; test \"$(cat target/where)\" = \"$(pwd)\"
+             test ! -e .env; test ! -e a.log; test -e T1.txt; test -e T2.txt
+             sleep 0.1; test ! -e leak.log ;;",
+    );
+    completes(&sandbox);
+    let slot = sandbox.worktrees().join(".slot-0");
+    assert!(slot.join("target/x").exists(), "it stays for the next run");
+    assert!(sandbox.worktrees().join("T1").symlink_metadata().is_err());
+    let document: serde_json::Value =
+        serde_json::from_str(&sandbox.run("status --json --plan plan.toml").stdout).expect("JSON");
+    assert_eq!(document["slots"][0]["state"], "free", "{document:#}");
+    let _ = sandbox.run("doctor").says("warm worktree");
+    let _ = sandbox.run("clean").exits(0).says(".slot-0");
+    assert!(!slot.exists() && !sandbox.worktrees().exists());
+}
+
+#[test]
+fn a_slot_has_the_name_of_its_task_while_that_is_under_way() {
+    let sandbox = plan(
+        "",
+        "T1) test \"$(readlink \"$(dirname \"$(pwd)\")\"/T1)\" = \"$(basename \"$(pwd)\")\" ;; T2) WAIT;;",
+    );
+    completes(&sandbox);
+    assert!(!sandbox.worktrees().exists(), "nothing in it was warm");
+}
+
+#[test]
+fn a_clean_slot_comes_without_caches_and_where_none_is_reused_each_task_has_its_own_folder() {
+    let work = "T1) mkdir target; echo built > target/x; pwd > target/where ;;";
+    let clean = plan("reuse = \"clean\"", &format!("{work} {WAIT} T3) test ! -e target;;"));
+    completes(&clean);
+    assert!(!clean.worktrees().exists());
+    let never = plan("reuse = \"never\"", "T*) test \"$(basename \"$(pwd)\")\" = $PITON_TASK;;");
+    completes(&never);
+    assert!(!never.worktrees().exists());
+}
+
+#[test]
+fn a_new_slot_gets_the_caches_of_the_main_checkout_with_their_times() {
+    let sandbox = plan(
+        "warm = [\"target\", \"missing\", \"docs\"]",
+        "T*) test \"$(cat target/debug/x)\" = built
+             test ! target/debug/x -nt OLD; test ! old.txt -nt OLD; test differs.txt -nt target/debug/x
+             test ! -e docs; test -z \"$(git status --porcelain)\" ;;",
+    );
+    let old = sandbox.root().join("old");
+    let agent = sandbox.root().join("bin/agent");
+    sandbox.write(&agent, &sandbox.read(&agent).replace("OLD", old.as_str()));
+    sandbox.write("old.txt", "the same\n");
+    sandbox.write("differs.txt", "committed\n");
+    sandbox.commit("Files");
+    sandbox.write("target/debug/x", "built\n");
+    sandbox.write("docs/page", "not ignored\n");
+    sandbox.write(&old, "");
+    for file in ["target/debug/x", "old.txt", old.as_str()] {
+        sandbox.age(file);
+    }
+    // What the caches were built from, and not what the agent works on.
+    sandbox.git(["update-index", "--assume-unchanged", "differs.txt"]);
+    sandbox.write("differs.txt", "changed!!\n");
+    sandbox.age("differs.txt");
+    completes(&sandbox);
+    assert!(!sandbox.worktrees().join(".filling-slot-0").exists());
+}
+
+#[test]
+fn a_filling_that_was_killed_is_done_again_and_never_half_seen() {
+    let sandbox = plan("warm = [\"target\"]", "T*) test \"$(cat target/x)\" = built;;");
+    sandbox.write("target/x", "built\n");
+    let killed = sandbox.piton(["run", "plan.toml"]).env("PITON_CRASH", "slot.filled:1").run();
+    assert_eq!(killed.code, None, "{killed}");
+    assert!(!sandbox.worktrees().join(".slot-0/target").exists());
+    assert!(sandbox.worktrees().join(".filling-slot-0").exists(), "what was copied so far");
+    completes(&sandbox);
+    assert!(!sandbox.worktrees().join(".filling-slot-0").exists());
+}
+
+#[test]
+fn slots_beyond_the_bound_go() {
+    let sandbox = plan(
+        "keep_mib = 0",
+        "T1) mkdir target; echo built > target/x ;; T2) while test -d ../.slot-0; do sleep 0.01; done ;;",
+    );
+    completes(&sandbox);
+    assert!(!sandbox.worktrees().exists());
+}
