@@ -31,6 +31,9 @@ const QUIET: [(&str, &str); 2] =
 /// Claude would retry wrong credentials ten times, with growing pauses. Piton itself retries what is transient.
 const RETRIES: (&str, &str) = ("CLAUDE_CODE_MAX_RETRIES", "4");
 
+/// What one agent notes for itself would be read by the next one in that place, whatever its task.
+const MEMORY: (&str, &str) = ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1");
+
 impl Client for Claude {
     fn name(&self) -> &'static str {
         "claude"
@@ -109,7 +112,9 @@ impl Client for Claude {
         launch.add_args(agent);
         launch.usual_env = QUIET.to_vec();
         // A value that the person has set is kept.
-        launch.usual_env.extend(Some(RETRIES).filter(|(name, _)| !start.machine.inherits(name)));
+        launch
+            .usual_env
+            .extend([RETRIES, MEMORY].into_iter().filter(|(name, _)| !start.machine.inherits(name)));
         // An agent that another agent started does not belong to that conversation.
         launch.env_remove = &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];
         // It ends its tools, also those that went into sessions of their own.
