@@ -8,6 +8,7 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Check, Digest, Oid, RepoPath, RunId, WorktreeSetup};
+use piton_core::run::Freshness;
 
 use crate::git::{Deviation, ExactWorktree, GitError, Ignored, Repo, Worktree, last_in};
 use crate::keeper::{Job, KeeperError};
@@ -34,6 +35,15 @@ impl Kind {
             Some(_) => Kind::Review,
             None if check.fresh => Kind::Fresh,
             None => Kind::Warm,
+        }
+    }
+
+    /// What a check finds there beside the tree. By its kind and not by its past: also who takes over the check of an engine
+    /// that was killed can say it.
+    pub fn ran(self) -> Freshness {
+        match self {
+            Kind::Fresh => Freshness::Fresh,
+            Kind::Warm | Kind::Review => Freshness::Warm,
         }
     }
 

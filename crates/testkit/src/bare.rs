@@ -64,6 +64,7 @@ pub(crate) fn passed() -> CheckResult {
         log: String::new(),
         tail: String::new(),
         tests: None,
+        ran: None,
     }
 }
 

@@ -310,6 +310,7 @@ fn result(check: &Check, output: &str) -> CheckResult {
         log: String::new(),
         tail: verdict::useful(output, 700),
         tests: None,
+        ran: None,
     }
 }
 

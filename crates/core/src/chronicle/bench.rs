@@ -206,6 +206,7 @@ impl Bench {
             log: "log".to_owned(),
             tail: tail.to_owned(),
             tests: None,
+            ran: None,
         };
         judges.iter().map(result).collect()
     }

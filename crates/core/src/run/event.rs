@@ -613,6 +613,20 @@ pub struct CheckResult {
     /// How many tests it ran, if its runner says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<Tests>,
+    /// What it found beside the files of the tree. None: it ran where the work is, or a version of Piton ran it that did not
+    /// say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran: Option<Freshness>,
+}
+
+/// What a check finds beside the files of the tree that it judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Freshness {
+    /// Nothing: it sees what a fresh clone has.
+    Fresh,
+    /// Perhaps what earlier checks left that git ignores, such as a build, and what the plan copies or sets up.
+    Warm,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

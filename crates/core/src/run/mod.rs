@@ -39,8 +39,8 @@ pub use ending::{
     TOGETHER,
 };
 pub use event::{
-    AgentEnd, CheckResult, CheckRun, Class, ConflictAhead, ContextUpdate, Event, Next, Note, Recorded,
-    Selection, Session, StopMode, StopReason, Verdict, Work,
+    AgentEnd, CheckResult, CheckRun, Class, ConflictAhead, ContextUpdate, Event, Freshness, Next, Note,
+    Recorded, Selection, Session, StopMode, StopReason, Verdict, Work,
 };
 pub use evidence::{Evidence, Mark};
 pub use holding::HolderProcess;

@@ -217,6 +217,7 @@ mod tests {
             log: String::new(),
             tail: String::new(),
             tests: None,
+            ran: None,
         }
     }
 

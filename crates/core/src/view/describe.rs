@@ -5,8 +5,8 @@ use super::landing::some;
 use crate::plan::TaskId;
 use crate::run::line::ProofEnd;
 use crate::run::{
-    AgentEnd, CheckResult, Class, Event, Holder, Next, Note, Proof, Reopening, Status, StopReason, Verdict,
-    verdict, waits_for,
+    AgentEnd, CheckResult, Class, Event, Freshness, Holder, Next, Note, Proof, Reopening, Status, StopReason,
+    Verdict, verdict, waits_for,
 };
 use crate::time::Timestamp;
 
@@ -145,7 +145,13 @@ pub fn describe(event: &Event) -> Description {
             let tests = verdict::tests(results).map(|tests| format!(" (tests: {tests})")).unwrap_or_default();
             let noticed: Vec<String> = results.iter().filter_map(noticed).collect();
             let tone = if noticed.is_empty() { Tone::Quiet } else { Tone::Warning };
-            let told = format!("{passed} of {} checks passed{tests}", results.len() - noticed.len());
+            let fresh = results
+                .iter()
+                .filter(|r| r.verdict == Verdict::Pass && r.ran == Some(Freshness::Fresh))
+                .count();
+            let fresh =
+                if fresh > 0 { format!(", {fresh} on what a fresh clone has") } else { String::new() };
+            let told = format!("{passed} of {} checks passed{tests}{fresh}", results.len() - noticed.len());
             (tone, [told].into_iter().chain(noticed).collect::<Vec<_>>().join("; "))
         }
         Event::Verified { .. } => (Tone::Plain, "verified, waits to land".to_owned()),

@@ -84,6 +84,7 @@ pub(crate) fn evidence(name: &str, verdict: Verdict) -> CheckResult {
         log: String::new(),
         tail: String::new(),
         tests: None,
+        ran: None,
     }
 }
 

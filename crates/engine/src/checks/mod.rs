@@ -386,6 +386,7 @@ impl Bench<'_> {
             log,
             tail: String::new(),
             tests: None,
+            ran: None,
         }
     }
 }
@@ -453,6 +454,7 @@ pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
     }
     lease.path().clone_into(&mut bench.cwd);
     let mut result = judge(bench, &|job| lease.begin(job).is_ok())?;
+    result.ran = Some(lease.kind().ran());
     crash::point("check.ended");
     if let Some(reason) = lease.deviation(commit).map_err(NoWorktree::Git)? {
         result.verdict = Verdict::Broken { reason };
@@ -510,6 +512,7 @@ fn pass(check: &Check) -> CheckResult {
         log: String::new(),
         tail: String::new(),
         tests: None,
+        ran: None,
     }
 }
 

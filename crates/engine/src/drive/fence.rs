@@ -342,6 +342,7 @@ pub(super) fn protected(order: &Order, tree: &Oid) -> Result<Option<CheckResult>
         log: String::new(),
         tail,
         tests: None,
+        ran: None,
     }))
 }
 

@@ -64,6 +64,7 @@ fn results(dice: &mut Dice, judges: &[Digest]) -> Vec<CheckResult> {
         log: "log".to_owned(),
         tail: String::new(),
         tests: None,
+        ran: None,
     };
     judges.iter().map(result).collect()
 }

@@ -254,6 +254,30 @@ fn a_check_may_ask_for_what_a_fresh_clone_has() {
 }
 
 #[test]
+fn a_pass_says_whether_it_was_warm_and_a_warm_one_is_not_a_fresh_one() {
+    let sandbox = sandbox();
+    let ran = sandbox.root().join("ran");
+    let command = format!("echo x >> {ran}");
+    sandbox.plan(&task("T1", &format!("checks = ['{command}', {{ run = '{command}', fresh = true }}]")));
+    sandbox.script("[T1]\nwrite T1.txt x\n");
+    let _ = sandbox.run("run plan.toml").exits(0);
+    assert_eq!(sandbox.read(&ran).lines().count(), 2, "the same command on the same tree");
+    let log = sandbox.run("log --json --plan plan.toml").exits(0).stdout;
+    let passes = log.lines().filter_map(|line| {
+        let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let results = event["event"]["results"].as_array().or(event["results"].as_array())?.clone();
+        Some(
+            results.iter().map(|result| result["ran"].as_str().unwrap_or("?").to_owned()).collect::<Vec<_>>(),
+        )
+    });
+    assert_eq!(passes.flatten().collect::<Vec<_>>(), ["warm", "fresh"], "{log}");
+    let _ = sandbox
+        .run("log --verbose --plan plan.toml")
+        .exits(0)
+        .says("2 of 2 checks passed, 1 on what a fresh clone has");
+}
+
+#[test]
 fn a_pipe_hides_no_failure() {
     let sandbox = sandbox();
     let checks = [

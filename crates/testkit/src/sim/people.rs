@@ -292,6 +292,7 @@ impl Sim {
             log: String::new(),
             tail: String::new(),
             tests: None,
+            ran: None,
         }
     }
 

@@ -274,6 +274,7 @@ impl Sim {
             log: String::new(),
             tail: String::new(),
             tests: None,
+            ran: None,
         }
     }
 
