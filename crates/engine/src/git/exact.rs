@@ -137,6 +137,12 @@ impl ExactWorktree {
         self.publish_index()
     }
 
+    /// Forget what is known of its files.
+    pub(super) fn forget_index(&self) -> Result<(), GitError> {
+        make_indexes(self.worktree.repo())?;
+        remove_if_there(&self.index()).map(drop)
+    }
+
     /// Give those who work there a copy of the index.
     pub(super) fn publish_index(&self) -> Result<(), GitError> {
         copy_with_age(&self.index(), &self.worktree.git_dir().join("index"))
@@ -163,8 +169,11 @@ impl ExactWorktree {
     }
 
     pub(super) fn status(&self, more: &[&str]) -> Result<Status, GitError> {
-        let view = self.worktree.view()?;
-        let call = self.call(&view, ["status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all"]);
+        self.status_in(&self.worktree.view()?, more)
+    }
+
+    pub(super) fn status_in(&self, view: &View, more: &[&str]) -> Result<Status, GitError> {
+        let call = self.call(view, ["status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all"]);
         let call = call.args(["--ignore-submodules=dirty", "--no-renames"]).args(more);
         Ok(Status::parse(&call.bytes()?))
     }

@@ -136,20 +136,33 @@ impl Worktree {
         if !exact.index().is_file() {
             return Ok(false);
         }
-        let status = exact.status(&[])?;
+        let view = self.view()?;
+        let status = match exact.status_in(&view, &[]) {
+            Err(error) if error.is_kill() => return Err(error),
+            // A failing disk may have taken some of the index.
+            Err(_) => return Ok(false),
+            Ok(status) => status,
+        };
         if !status.is_clean() || !status.nested.is_empty() {
             return Ok(false);
         }
         if head == *commit {
             return Ok(true);
         }
-        let is_ignore_file = |path: &String| path.rsplit('/').next() == Some(".gitignore");
-        if self.repo().diff_names(&head, commit)?.iter().any(is_ignore_file) {
+        let changed = self.repo().diff_names(&head, commit)?;
+        if changed.iter().any(|path| path.rsplit('/').next() == Some(".gitignore")) {
             return Ok(false);
         }
         self.begin_move()?;
-        let view = self.view()?;
-        exact.call(&view, ["read-tree", "-m", "-u", head.as_str(), commit.as_str()]).run()?;
+        if is_simple(&changed) {
+            // It reads and writes these files alone, where `read-tree` goes through all trees.
+            let checkout =
+                ["checkout", "--quiet", "--no-overlay", "--pathspec-from-file=-", "--pathspec-file-nul"];
+            let paths: String = changed.iter().map(|path| format!("{path}\0")).collect();
+            exact.call(&view, checkout).arg(commit.as_str()).input(paths).run()?;
+        } else {
+            exact.call(&view, ["read-tree", "-m", "-u", head.as_str(), commit.as_str()]).run()?;
+        }
         exact.conclude(commit)?;
         self.end_move()?;
         Ok(true)
@@ -160,7 +173,15 @@ impl Worktree {
         self.begin_move()?;
         self.strip()?;
         let exact = ExactWorktree::over(self.clone());
-        let view = exact.reset(commit)?;
+        let view = match exact.reset(commit) {
+            Err(error) if error.is_kill() => return Err(error),
+            // A failing disk may have taken some of the index: without one, git writes all files.
+            Err(_) => {
+                exact.forget_index()?;
+                exact.reset(commit)?
+            }
+            Ok(view) => view,
+        };
         let is_warm = self.clean_but(&exact, &view, stays)?;
         exact.conclude(commit)?;
         crash::point("slot.cleared");
@@ -217,6 +238,16 @@ impl Worktree {
     }
 }
 
+/// So many files are checked out one by one. Git compares each of them with every file of the index.
+const FEW: usize = 200;
+
+/// Whether these paths can be checked out as they are: they are few, each is text, and none is a folder of another.
+fn is_simple(paths: &[String]) -> bool {
+    let is_below =
+        |path: &str| path.match_indices('/').any(|(at, _)| paths.iter().any(|other| *other == path[..at]));
+    (1..=FEW).contains(&paths.len()) && !paths.iter().any(|path| path.contains('\u{fffd}') || is_below(path))
+}
+
 impl Repo {
     /// What decides how git writes files besides what is committed. Files that were written under another are not moved.
     pub fn conversion(&self) -> Digest {
@@ -253,6 +284,16 @@ fn conversion_settings(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_a_file_in_one_commit_and_a_folder_in_the_other_is_not_simple() {
+        let simple =
+            |paths: &[&str]| is_simple(&paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
+        assert!(simple(&["a", "b/a", "ab/c", "b.txt"]));
+        assert!(!simple(&["a/b/c", "a/b"]));
+        assert!(!simple(&["a\u{fffd}"]));
+        assert!(!simple(&[]));
+    }
 
     #[test]
     fn only_settings_about_files_count() {

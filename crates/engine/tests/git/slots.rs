@@ -286,3 +286,23 @@ fn caches_from_before_the_machine_started_are_not_believed() {
     slot.assert_like_new(&slot.base);
     assert!(!slot.path().join("target").exists());
 }
+
+#[test]
+fn a_slot_is_cleared_and_moved_although_its_remembered_index_is_torn() {
+    let slot = Slot::new();
+    let index = slot.repo.common_dir().join("piton/indexes/-slot-0");
+    assert!(index.is_file());
+    write(&slot.path().join("a"), "agent's\n");
+    fs::write(&index, "").unwrap();
+    let parked = slot.park();
+    assert!(slot.repo.rescue_show(&parked.rescued.unwrap().name).unwrap().contains("agent's"));
+    for torn in ["", "DIRC and no more"] {
+        fs::write(&index, torn).unwrap();
+        assert_eq!(slot.hand_over(&slot.base), None);
+        slot.assert_like_new(&slot.base);
+        slot.park();
+    }
+    fs::remove_dir_all(index.parent().unwrap()).unwrap();
+    assert_eq!(slot.hand_over(&slot.base), None);
+    slot.assert_like_new(&slot.base);
+}

@@ -12,7 +12,32 @@ use crate::gits::{Ran, Watch, covered};
 use crate::runs::began;
 
 pub(crate) fn figures() -> Vec<Figure> {
-    [100, 5_000].into_iter().flat_map(chain).collect()
+    [100, 5_000].into_iter().flat_map(chain).chain([from_the_pool(10_000)]).collect()
+}
+
+/// The first two tasks run at once, and the others one after the other: so a slot is free whenever one of them begins.
+fn from_the_pool(files: usize) -> Figure {
+    let each = |n: usize| match n {
+        1 | 2 => String::new(),
+        3 => "depends_on = [\"T1\", \"T2\"]\n".to_owned(),
+        n => format!("depends_on = [\"T{}\"]\n", n - 1),
+    };
+    let project = Project::new(&plan(LENGTH, 4, STAMP, each), files);
+    let (watch, stamp) = (Watch::beside(&project), stamp(&project));
+    let before = watch.seen().len();
+    let _ = project.piton("run plan.toml");
+    let (journal, began) = (RunTimes::by(&project), began(&project));
+    let writes =
+        |git: &Ran| [" --no-overlay ", " read-tree -m -u "].iter().any(|step| git.words.contains(step));
+    let writing: Vec<Ran> = watch.seen().into_iter().skip(before).filter(writes).collect();
+    let start = |n: usize| journal.landed(n - 1)..i128::try_from(began[n - 1]).unwrap() - stamp;
+    let (started, writing) = middle(&writing, 4, start);
+    Figure::over(
+        format!("the same from the pool, {files} files (floor: the git process that writes what differs)"),
+        started,
+        writing,
+        "50 ms over the floor",
+    )
 }
 
 /// Writes down when it began.
@@ -26,17 +51,19 @@ fn chain(files: usize) -> Vec<Figure> {
     let _ = project.piton("run plan.toml");
     let (journal, began) = (RunTimes::by(&project), began(&project));
     let ran = watch.seen().into_iter().skip(before);
-    // A worktree is added in two steps, or moved in one; what else runs beside them takes one away.
+    // A worktree is added in two steps. That of the task before is cleared, and moved in one step. What else runs beside
+    // them takes one away.
     let steps = [" worktree add ", " reset "];
-    let adds = |git: &Ran| steps.iter().chain(&[" read-tree -m -u "]).any(|step| git.words.contains(step));
+    let others = [" read-tree -m -u ", " --no-overlay ", " status ", " clean ", " ls-files -z --others "];
+    let adds = |git: &Ran| steps.iter().chain(&others).any(|step| git.words.contains(step));
     let (mut adds, others): (Vec<Ran>, Vec<Ran>) = ran.partition(adds);
     for (step, longer) in steps.into_iter().zip(lingering) {
         adds.iter_mut().filter(|git| git.words.contains(step)).for_each(|git| git.lingers(longer));
     }
     let start = |n: usize| journal.landed(n - 1)..i128::try_from(began[n - 1]).unwrap() - stamp;
     let landing = |n: usize| journal.verified(n)..journal.landed(n);
-    let (started, adding) = middle(&adds, start);
-    let (landed, landing) = middle(&others, landing);
+    let (started, adding) = middle(&adds, 2, start);
+    let (landed, landing) = middle(&others, 2, landing);
     vec![
         Figure::over(
             format!(
@@ -64,9 +91,9 @@ fn chain(files: usize) -> Vec<Figure> {
 }
 
 /// How long such windows are, and for how much of that a git process runs. What is left is ours, with all that we sync.
-/// Of the one in the middle by that.
-fn middle(gits: &[Ran], window: impl Fn(usize) -> Range<i128>) -> (Duration, Duration) {
-    let mut all: Vec<(Duration, Duration)> = (2..=LENGTH)
+/// Of the one in the middle by that, from the task `first` on.
+fn middle(gits: &[Ran], first: usize, window: impl Fn(usize) -> Range<i128>) -> (Duration, Duration) {
+    let mut all: Vec<(Duration, Duration)> = (first..=LENGTH)
         .map(|n| {
             let window = window(n);
             let took = Duration::from_nanos(u64::try_from(window.end - window.start).unwrap_or_default());

@@ -37,9 +37,11 @@ fn assert_done(sandbox: &Sandbox) {
 fn a_worktree_that_is_deleted_under_its_agent_is_made_anew() {
     in_parallel(&["T1", ""], |what| {
         let (sandbox, run) = at_a_gate();
-        fs::remove_dir_all(sandbox.worktrees().join(what)).expect("it is there");
+        // The name of a task is a link to its slot.
+        let place = sandbox.worktrees().join(what).canonicalize_utf8().expect("it is there");
+        fs::remove_dir_all(place).expect("it is there");
         sandbox.meet("held");
-        let _ = run.wait().exits(0).says("T1 no longer exists").lacks("attempt 2");
+        let _ = run.wait().exits(0).says(".slot-0 no longer exists").lacks("attempt 2");
         assert_done(&sandbox);
     });
 }
@@ -53,7 +55,8 @@ fn a_worktree_that_is_gone_between_two_attempts_is_made_again_with_what_was_done
     sandbox.script("[T1]\nrun cp T1.txt more.txt\n[T1 1]\nwrite T1.txt done\n");
     let crash = sandbox.piton(["run", "plan.toml"]).env("PITON_CRASH", "prepare.added:2").spawn();
     let _ = crash.wait().says("T1       attempt 2");
-    fs::remove_dir_all(sandbox.worktrees().join("T1")).expect("it is there");
+    let place = sandbox.worktrees().join("T1").canonicalize_utf8().expect("it is there");
+    fs::remove_dir_all(place).expect("it is there");
     let _ = sandbox.run("run plan.toml").exits(0).lacks("attempt 3");
     assert_eq!(sandbox.git(["show", "main:more.txt"]), "done");
     sandbox.assert_tidy();

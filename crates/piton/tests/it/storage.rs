@@ -272,7 +272,11 @@ fn a_journal_that_is_no_database_is_said_to_be_damaged() {
 #[test]
 fn a_worktree_that_went_away_is_made_anew() {
     let sandbox = ended();
-    std::fs::remove_dir_all(sandbox.worktrees().join("B")).expect("it is there");
+    let place = sandbox.worktrees().join("B");
+    let slot = place.canonicalize_utf8().expect("a link to its slot");
+    std::fs::remove_file(&place).expect("the link");
+    let _ = sandbox.run("doctor").exits(0).lacks("its worktree no longer exists");
+    std::fs::remove_dir_all(slot).expect("it is there");
     let _ = sandbox.run("doctor").exits(0).says("its worktree no longer exists");
     let _ = sandbox.run("retry B").exits(0);
     sandbox.script(&writers(&["B"]));

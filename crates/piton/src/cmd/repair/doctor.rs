@@ -442,7 +442,7 @@ impl Visit<'_> {
         for task in state.tasks().filter(|task| task.progress.worktree) {
             let name = facts.settings.worktree.place(&task.id);
             let path = self.project.worktree_path_if_owned(run, Utf8Path::new(dir), name);
-            let there = path.as_ref().is_some_and(|path| path.exists());
+            let there = path.as_ref().is_some_and(|path| slots::place_of(self.project, path).exists());
             match task.decided {
                 Status::Completed if there && !alive => {
                     let why = task
