@@ -69,6 +69,11 @@ pub fn surplus(free: &[FreeSlot], most: u64, has_ended: bool) -> Vec<u32> {
     gone
 }
 
+/// Whether a slot should be made before a task asks for it: more tasks will soon be under way at once than there are slots.
+pub fn is_one_wanted_ahead(parallel: usize, soon: usize, slots: usize) -> bool {
+    slots < parallel.min(soon)
+}
+
 /// Folders that build tools fill with what they can make again, by the names that they give them.
 const CACHES: &[&str] = &[
     "target",

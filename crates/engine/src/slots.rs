@@ -44,6 +44,8 @@ enum Record {
         bytes: u64,
         conversion: Digest,
     },
+    /// It is being made before a task asks for it, as long as somebody holds the lock for that. Nobody has worked in it.
+    Making,
     /// It is being removed. What it holds is as it was in this boot.
     Going { boot: String },
 }
@@ -62,6 +64,8 @@ pub enum SlotState {
     Held(Utf8PathBuf),
     /// The next task may have it, with caches or without.
     Free { is_warm: bool },
+    /// An engine is making it for the next task.
+    Coming,
     /// Nobody uses it again: it is being removed, or its record is lost.
     Leftover,
 }
@@ -130,6 +134,17 @@ impl Record {
     fn is_held_by(&self, name: &Utf8Path) -> bool {
         matches!(self, Record::Held { name: holder } if holder == name)
     }
+}
+
+/// How many slots no task has.
+pub(crate) fn free(project: &Project, dir: &Utf8Path) -> usize {
+    let is_free = |number: &u32| matches!(record(project, dir, *number), Some(Record::Free { .. }));
+    numbers(project, dir).iter().filter(|number| is_free(number)).count()
+}
+
+/// Held while a slot is made ahead: one at a time in each repository.
+fn makers_lock(project: &Project) -> Utf8PathBuf {
+    project.home.join("locks/slot-ahead.lock")
 }
 
 /// Whether a task that has no worktree yet gets a slot. Where all tasks share one worktree there is nothing to choose.
@@ -249,19 +264,62 @@ impl SlotPool<'_> {
         let parked = worktree.park(tip, rescue, &self.stays(&path))?;
         crash::point("slot.parked");
         unlink(name);
-        self.note(
-            number,
-            &Record::Free {
-                boot: boot::id().to_owned(),
-                commit: tip.clone(),
-                is_warm: parked.is_warm,
-                since: clock::now().0,
-                bytes: bytes_in(&path),
-                conversion,
-            },
-        )?;
+        self.note(number, &self.free_record(&path, tip, parked.is_warm, conversion))?;
         crash::point("slot.freed");
         Ok(parked.rescued)
+    }
+
+    /// Make a slot at `tip` that no task has asked for yet, with the main checkout's caches. It is free when all of it is
+    /// there, and not before. Says whether there is one now.
+    pub fn make_ahead(
+        &self,
+        run: &RunId,
+        tip: &Oid,
+        is_unwanted: &dyn Fn() -> bool,
+    ) -> Result<bool, GitError> {
+        let lock = makers_lock(self.project);
+        let Some(_maker) = Lock::try_take(&lock).map_err(GitError::io(lock))? else { return Ok(true) };
+        let number = {
+            let _lock = self.lock()?;
+            let number = choose(tip, &[], &numbers(self.project, self.dir)).number();
+            self.note(number, &Record::Making)?;
+            number
+        };
+        let path = self.path(number);
+        let made = self.project.claim(&path, run).map_err(GitError::io(&path));
+        let made = made.and_then(|()| self.make(&path, tip, is_unwanted));
+        crash::point("slot.ahead");
+        let made = {
+            let _lock = self.lock()?;
+            let most = self.setup.keep_bytes();
+            let others: u64 = self.free().iter().map(|slot| slot.bytes).fold(0, u64::saturating_add);
+            match made {
+                Ok(Record::Free { bytes, .. }) if is_unwanted() || others.saturating_add(bytes) > most => {
+                    Ok(false)
+                }
+                Ok(record) => return self.note(number, &record).map(|()| true),
+                Err(error) => Err(error),
+            }
+        };
+        self.doom(number)?;
+        self.remove_going(number)?;
+        made
+    }
+
+    fn make(&self, path: &Utf8Path, tip: &Oid, is_unwanted: &dyn Fn() -> bool) -> Result<Record, GitError> {
+        let conversion = self.repo.conversion();
+        let worktree = Worktree::add(self.repo, path, tip)?.worktree;
+        worktree.remember_files()?;
+        warm::fill(&self.project.root, &worktree, &self.setup.warm, is_unwanted)?;
+        // As one that a task has left, whatever the checkout's caches hold.
+        let rescue = Rescue::at("worktrees/slot", "Left in a worktree of the pool");
+        let parked = worktree.park(tip, &rescue, &self.stays(path))?;
+        Ok(self.free_record(path, tip, parked.is_warm, conversion))
+    }
+
+    fn free_record(&self, path: &Utf8Path, commit: &Oid, is_warm: bool, conversion: Digest) -> Record {
+        let (boot, since, bytes) = (boot::id().to_owned(), clock::now().0, bytes_in(path));
+        Record::Free { boot, commit: commit.clone(), is_warm, since, bytes, conversion }
     }
 
     /// The slots that a task may get.
@@ -289,6 +347,7 @@ impl SlotPool<'_> {
             let is_useless = |number: &u32| match self.record(*number) {
                 Some(Record::Free { .. }) => free.iter().all(|slot| slot.number != *number),
                 Some(Record::Going { .. }) => true,
+                Some(Record::Making) => !Lock::is_held(&makers_lock(self.project)),
                 Some(Record::Held { .. }) | None => false,
             };
             doomed.extend(numbers(self.project, self.dir).into_iter().filter(is_useless));
@@ -309,7 +368,7 @@ impl SlotPool<'_> {
     /// Remove copies that were never finished. Who makes one has a slot.
     fn remove_halves(&self) {
         for number in numbers(self.project, self.dir) {
-            if !matches!(self.record(number), Some(Record::Held { .. })) {
+            if !matches!(self.record(number), Some(Record::Held { .. } | Record::Making)) {
                 let _ = fs::remove_dir_all(warm::staging(&self.path(number)));
             }
         }
@@ -320,9 +379,15 @@ impl SlotPool<'_> {
         let Some(number) = path.file_name().and_then(number) else { return Ok(()) };
         {
             let _lock = self.lock()?;
-            if matches!(self.record(number), Some(Record::Held { .. })) {
-                let why = " (a task has it)".to_owned();
-                return Err(GitError::Locked { path: path.to_owned(), why });
+            let why = match self.record(number) {
+                Some(Record::Held { .. }) => Some(" (a task has it)"),
+                Some(Record::Making) if Lock::is_held(&makers_lock(self.project)) => {
+                    Some(" (it is being made)")
+                }
+                _ => None,
+            };
+            if let Some(why) = why {
+                return Err(GitError::Locked { path: path.to_owned(), why: why.to_owned() });
             }
             self.doom(number)?;
         }
@@ -333,6 +398,8 @@ impl SlotPool<'_> {
         match self.record(number) {
             Some(Record::Going { .. }) => Ok(()),
             Some(Record::Free { boot, .. }) => self.note(number, &Record::Going { boot }),
+            // Nobody has worked in it, so what differs in there is half made and not work.
+            Some(Record::Making) => self.note(number, &Record::Going { boot: String::new() }),
             Some(Record::Held { .. }) | None => self.note(number, &going()),
         }
     }
@@ -342,7 +409,8 @@ impl SlotPool<'_> {
         let rescue = Rescue::at(&format!("worktrees/slot-{number}"), "Left in a worktree of the pool");
         let is_torn = matches!(self.record(number), Some(Record::Going { boot }) if boot != boot::id());
         if is_torn && !holds_repository(&path) {
-            // It was cleared, and then a power cut took some of its files: nobody made these changes.
+            // It was cleared, and then a power cut took some of its files, or it was never finished: nobody made these
+            // changes.
             Worktree::remove_own(self.repo, &path)?;
         } else {
             let removed = Worktree::remove(self.repo, &path, &rescue);
@@ -364,7 +432,8 @@ pub fn all(project: &Project, dir: &Utf8Path) -> Vec<Seen> {
         let (state, bytes) = match record(project, dir, number) {
             Some(Record::Held { name }) => (SlotState::Held(name), None),
             Some(Record::Free { bytes, is_warm, .. }) => (SlotState::Free { is_warm }, Some(bytes)),
-            Some(Record::Going { .. }) | None => (SlotState::Leftover, None),
+            Some(Record::Making) if Lock::is_held(&makers_lock(project)) => (SlotState::Coming, None),
+            Some(Record::Making | Record::Going { .. }) | None => (SlotState::Leftover, None),
         };
         Seen { path: path_in(dir, number), bytes, state }
     };

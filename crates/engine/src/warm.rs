@@ -31,8 +31,13 @@ pub(crate) fn staging(slot: &Utf8Path) -> Utf8PathBuf {
 }
 
 /// Copy what the worktree lacks of these folders from the checkout at `root`. Nobody may be working in it. Says whether
-/// there is anything new.
-pub(crate) fn fill(root: &Utf8Path, worktree: &Worktree, folders: &[RepoPath]) -> Result<bool, GitError> {
+/// there is anything new. `is_unwanted` is asked between two files.
+pub(crate) fn fill(
+    root: &Utf8Path,
+    worktree: &Worktree,
+    folders: &[RepoPath],
+    is_unwanted: &dyn Fn() -> bool,
+) -> Result<bool, GitError> {
     let slot = worktree.path();
     let lacks = |path: &&Utf8Path| {
         let is_folder = |path: &Utf8Path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
@@ -54,7 +59,7 @@ pub(crate) fn fill(root: &Utf8Path, worktree: &Worktree, folders: &[RepoPath]) -
         let (from, to) = (root.join(path), staged.join(number.to_string()));
         fs::create_dir_all(&staged).map_err(GitError::io(&staged))?;
         let Some(_locks) = locks(&from).map_err(GitError::io(&from))? else { continue };
-        copy(&from, &to, &mut HashMap::new()).map_err(GitError::io(&from))?;
+        copy(&from, &to, &mut HashMap::new(), is_unwanted).map_err(GitError::io(&from))?;
         copied.push((to, path));
     }
     if !copied.is_empty() {
@@ -114,13 +119,21 @@ fn lock_files(folder: &Utf8Path, depth: usize) -> Vec<Utf8PathBuf> {
 
 /// Copy a folder with its times. Links are copied and not followed. Files with several names stay one. `fs::copy` shares
 /// the blocks where the file system can.
-fn copy(from: &Utf8Path, to: &Utf8Path, named: &mut HashMap<(u64, u64), Utf8PathBuf>) -> io::Result<()> {
+fn copy(
+    from: &Utf8Path,
+    to: &Utf8Path,
+    named: &mut HashMap<(u64, u64), Utf8PathBuf>,
+    is_unwanted: &dyn Fn() -> bool,
+) -> io::Result<()> {
     fs::create_dir(to)?;
     for entry in from.read_dir_utf8()? {
+        if is_unwanted() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
         let entry = entry?;
         let (source, target, meta) = (entry.path(), to.join(entry.file_name()), entry.metadata()?);
         if meta.is_dir() {
-            copy(source, &target, named)?;
+            copy(source, &target, named, is_unwanted)?;
         } else if meta.is_symlink() {
             link(&source.read_link_utf8()?, &target)?;
         } else if meta.is_file() {
@@ -210,7 +223,7 @@ mod tests {
         let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
         set_modified(&from.join("lib"), old).unwrap();
         set_modified(&from.join("deps"), old).unwrap();
-        copy(&from, &to, &mut HashMap::new()).unwrap();
+        copy(&from, &to, &mut HashMap::new(), &|| false).unwrap();
         let age = |file: &str| fs::metadata(to.join(file)).unwrap().modified().unwrap();
         assert_eq!([age("lib"), age("deps/lib"), age("deps")], [old; 3]);
         assert_eq!(to.join("link").read_link_utf8().unwrap(), "deps/lib");

@@ -338,6 +338,19 @@ impl State {
         self.tally.cells()
     }
 
+    /// How many tasks may soon be under way at once: with those that are, whatever can begin now; or instead of them, what
+    /// can begin when they are done.
+    pub fn soon_under_way(&self) -> usize {
+        let mut freed: BTreeMap<&TaskId, u32> = BTreeMap::new();
+        for links in self.active.iter().filter_map(|id| self.links.get(id)) {
+            links.dependents.iter().for_each(|id| *freed.entry(id).or_default() += 1);
+        }
+        let begins = |(id, met): &(&TaskId, u32)| {
+            self.tasks.get(*id).is_some_and(|task| task.waiting <= *met && !task.status().is_settled())
+        };
+        self.ready.len() + self.active.len().max(freed.into_iter().filter(begins).count())
+    }
+
     pub fn counts(&self) -> Counts {
         let mut sum = Counts::default();
         self.tally.cells().for_each(|(_, counts)| sum.merge(counts));

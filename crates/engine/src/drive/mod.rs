@@ -60,6 +60,7 @@ use reconcile::Rescues;
 pub use reconcile::lost_landings;
 pub use wind_up::{LeftJob, left_running};
 use workers::Workers;
+use worktrees::SlotMaker;
 
 /// How often the engine looks for what other processes appended, and at the plan.
 const LOOK: Duration = Duration::from_millis(200);
@@ -193,6 +194,9 @@ struct Loop<'o> {
     looked: Instant,
     /// Since when nothing but waiting landings is left.
     idle_since: Option<Instant>,
+    /// Tasks that wait for a slot, and since when.
+    awaiting_slot: HashMap<TaskId, Instant>,
+    slot_maker: SlotMaker,
     /// What is dispatched may only find out how its jobs have ended.
     begins_nothing: bool,
 }
@@ -260,6 +264,8 @@ impl<'o> Loop<'o> {
             outlook: Outlook::new(),
             looked: Instant::now(),
             idle_since: None,
+            awaiting_slot: HashMap::new(),
+            slot_maker: SlotMaker::default(),
             begins_nothing: false,
         };
         let attached = this.commit(&[Command::Attach { engine: name, session }])?;
@@ -329,6 +335,7 @@ impl<'o> Loop<'o> {
                 return Ok(reason);
             }
             if !started {
+                self.prepare_slots_ahead();
                 self.wait()?;
             }
         }
@@ -340,16 +347,26 @@ impl<'o> Loop<'o> {
         self.resting.retain(|action, _| wanted.contains(action));
         let cleans = wanted.iter().filter(|action| matches!(action, Action::Clean { .. })).count();
         let at_most = self.state.run().map_or(0, |run| run.session.max_parallel as usize);
+        let may_clean = |action: &&Action| match action {
+            Action::Clean { task, .. } => !self.is_proven(task) && !self.rests(action),
+            _ => false,
+        };
+        let (mut awaiting, soon_free) = (0, wanted.iter().filter(may_clean).count());
         for action in wanted.clone() {
             match action {
                 Action::Start { .. } | Action::BeginProof { .. } => {}
                 action if self.under_way.contains_key(&action) => {}
                 Action::Prove { .. } if !self.has_room_for_a_proof() => {}
-                // What is over gives way to what begins, on a disk that is slow for both, unless it becomes too much.
-                Action::Clean { .. } if cleans <= at_most && self.is_starting_agents() => {}
+                // The slot of a task that is over has its caches, and a new one has none.
+                Action::Prepare { ref task, .. } if awaiting < soon_free && self.awaits_slot(task) => {
+                    awaiting += 1;
+                }
+                // What is over gives way to what begins, on a disk that is slow for both, unless it becomes too much or
+                // is waited for.
+                Action::Clean { .. } if awaiting == 0 && cleans <= at_most && self.is_starting_agents() => {}
                 // A proof that is over may be about to pin something.
                 Action::Clean { ref task, .. } if self.is_proven(task) => {}
-                action if self.resting.get(&action).is_some_and(|until| *until > Instant::now()) => {}
+                action if self.rests(&action) => {}
                 action => self.dispatch(action)?,
             }
         }
@@ -363,6 +380,10 @@ impl<'o> Loop<'o> {
             .commit(&decisions)?
             .iter()
             .any(|outcome| outcome.as_ref().is_ok_and(|events| !events.is_empty())))
+    }
+
+    fn rests(&self, action: &Action) -> bool {
+        self.resting.get(action).is_some_and(|until| *until > Instant::now())
     }
 
     /// A proof that is over takes its place until its processes are gone.
@@ -549,6 +570,7 @@ impl<'o> Loop<'o> {
 
     /// Leave the run. `false`: somebody added a task in this moment, so there is more to do.
     fn end(&mut self, reason: &StopReason, tip: Vec<Oid>) -> Result<bool, EngineError> {
+        self.slot_maker.stop();
         if *reason == StopReason::Completed
             && let (Some(repo), Some(dir)) =
                 (&self.site.repo, self.state.run().and_then(|run| run.worktree_dir.clone()))

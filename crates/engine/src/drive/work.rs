@@ -54,7 +54,8 @@ fn make_place(order: &Order, meanwhile: impl FnOnce(&Worktree)) -> Result<Vec<Co
         if fresh {
             if order.workplace()? != order.named_place()? {
                 // A slot that cannot be filled is cold: that costs time, and nothing else.
-                let _ = warm::fill(&order.site.project.root, &worktree, &order.run.settings.worktree.warm);
+                let warm = &order.run.settings.worktree.warm;
+                let _ = warm::fill(&order.site.project.root, &worktree, warm, &|| false);
             }
             set_up(order)?;
         }

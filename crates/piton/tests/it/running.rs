@@ -388,7 +388,9 @@ fn what_becomes_ready_starts_in_the_same_commit() {
 #[test]
 fn what_is_over_gives_way_to_what_begins() {
     let sandbox = sandbox();
-    sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']")));
+    // Where the next task works in the worktree of the last, it waits for that one.
+    let never = "\n[worktree]\nreuse = 'never'\n";
+    sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']") + never));
     sandbox.script(&writers(&["T1", "T2"]));
     let mut run = sandbox.piton(["run", "plan.toml"]).pausing_at(&sandbox, "prepare.added", 2).spawn();
     let pause = run.until_paused(&sandbox);

@@ -4,34 +4,34 @@ use piton_testkit::sandbox::{Sandbox, task};
 
 use super::*;
 
-/// Three tasks, one after the other, by an agent that is this shell script. The second waits until the slot of the first is
-/// free, so the third gets it.
+/// Three tasks, one after the other, by an agent that is this shell script.
 fn plan(worktree: &str, script: &str) -> Sandbox {
+    plan_of(worktree, script, ["", "depends_on = [\"T1\"]", "depends_on = [\"T2\"]"])
+}
+
+/// In the script, `FREE N` waits until slot N is free.
+fn plan_of(worktree: &str, script: &str, tasks: [&str; 3]) -> Sandbox {
     let sandbox = sandbox();
-    let wait = "until grep -qs '\"free\"' \"$(git rev-parse --git-common-dir)\"/piton/slots/0-*; do sleep 0.01; done";
-    let wait = wait.replace("$(git rev-parse --git-common-dir)", &format!("{}/.git", sandbox.project()));
+    let records = sandbox.project().join(".git/piton/slots");
+    let free = format!("free() {{ until grep -qs '\"free\"' {records}/$1-*; do sleep 0.01; done; }}");
+    let script = script.replace("FREE", "free");
     let bin = sandbox.program(
         "agent",
-        &format!(
-            "set -e\ncase $PITON_TASK in\n{}\nesac\necho done > $PITON_TASK.txt",
-            script.replace("WAIT", &wait)
-        ),
+        &format!("set -e\n{free}\ncase $PITON_TASK in\n{script}\nesac\necho done > $PITON_TASK.txt"),
     );
     sandbox.write(".gitignore", "target\n.env\n*.log\n");
     sandbox.write(
         "plan.toml",
         &format!(
             "name = \"plan\"\n[agents.default]\ncommand = [\"{bin}/agent\"]\n[worktree]\n{worktree}\n[defaults]\nattempts = 1\n{}{}{}",
-            task("T1", ""),
-            task("T2", "depends_on = [\"T1\"]"),
-            task("T3", "depends_on = [\"T2\"]"),
+            task("T1", tasks[0]),
+            task("T2", tasks[1]),
+            task("T3", tasks[2]),
         ),
     );
     sandbox.commit("Plan");
     sandbox
 }
-
-const WAIT: &str = "T2) WAIT;;";
 
 #[track_caller]
 fn completes(sandbox: &Sandbox) {
@@ -48,7 +48,7 @@ fn the_next_agent_finds_the_caches_in_the_same_place_and_nothing_else() {
         "T1) mkdir -p target; echo built > target/x; pwd > target/where; echo TOKEN=1 > .env; echo x > a.log
              echo left > untracked.txt; rm untracked.txt
              (setsid sh -c 'while :; do echo leak > leak.log; sleep 0.02; done' >/dev/null 2>&1 &) ;;
-         T2) WAIT;;
+         T2) test \"$(cat target/where)\" = \"$(pwd)\" ;;
          T3) test \"$(cat target/x)\" = built; test \"$(cat target/where)\" = \"$(pwd)\"
              test ! -e .env; test ! -e a.log; test -e T1.txt; test -e T2.txt
              sleep 0.1; test ! -e leak.log ;;",
@@ -56,6 +56,7 @@ fn the_next_agent_finds_the_caches_in_the_same_place_and_nothing_else() {
     completes(&sandbox);
     let slot = sandbox.worktrees().join(".slot-0");
     assert!(slot.join("target/x").exists(), "it stays for the next run");
+    assert!(!sandbox.worktrees().join(".slot-1").exists(), "each waited for the slot of the one before");
     assert!(sandbox.worktrees().join("T1").symlink_metadata().is_err());
     let document: serde_json::Value =
         serde_json::from_str(&sandbox.run("status --json --plan plan.toml").stdout).expect("JSON");
@@ -67,10 +68,8 @@ fn the_next_agent_finds_the_caches_in_the_same_place_and_nothing_else() {
 
 #[test]
 fn a_slot_has_the_name_of_its_task_while_that_is_under_way() {
-    let sandbox = plan(
-        "",
-        "T1) test \"$(readlink \"$(dirname \"$(pwd)\")\"/T1)\" = \"$(basename \"$(pwd)\")\" ;; T2) WAIT;;",
-    );
+    let sandbox =
+        plan("", "T1) test \"$(readlink \"$(dirname \"$(pwd)\")\"/T1)\" = \"$(basename \"$(pwd)\")\" ;;");
     completes(&sandbox);
     assert!(!sandbox.worktrees().exists(), "nothing in it was warm");
 }
@@ -78,7 +77,7 @@ fn a_slot_has_the_name_of_its_task_while_that_is_under_way() {
 #[test]
 fn a_clean_slot_comes_without_caches_and_where_none_is_reused_each_task_has_its_own_folder() {
     let work = "T1) mkdir target; echo built > target/x; pwd > target/where ;;";
-    let clean = plan("reuse = \"clean\"", &format!("{work} {WAIT} T3) test ! -e target;;"));
+    let clean = plan("reuse = \"clean\"", &format!("{work} T*) test ! -e target;;"));
     completes(&clean);
     assert!(!clean.worktrees().exists());
     let never = plan("reuse = \"never\"", "T*) test \"$(basename \"$(pwd)\")\" = $PITON_TASK;;");
@@ -128,10 +127,45 @@ fn a_filling_that_was_killed_is_done_again_and_never_half_seen() {
 
 #[test]
 fn slots_beyond_the_bound_go() {
-    let sandbox = plan(
-        "keep_mib = 0",
-        "T1) mkdir target; echo built > target/x ;; T2) while test -d ../.slot-0; do sleep 0.01; done ;;",
-    );
+    let sandbox = plan("keep_mib = 0", "T1) mkdir target; echo built > target/x ;; T*) test ! -e target ;;");
     completes(&sandbox);
     assert!(!sandbox.worktrees().exists());
+}
+
+/// The second and the third are under way at once, when the first is done.
+const FORK: [&str; 3] = ["", "depends_on = [\"T1\"]", "depends_on = [\"T1\"]"];
+
+#[test]
+fn a_slot_is_made_and_filled_before_a_task_asks_for_it() {
+    let sandbox =
+        plan_of("warm = [\"target\"]", "T1) FREE 1 ;; T*) test \"$(cat target/x)\" = built ;;", FORK);
+    sandbox.write("target/x", "built\n");
+    completes(&sandbox);
+    let log = sandbox.run("status --json --plan plan.toml").stdout;
+    let document: serde_json::Value = serde_json::from_str(&log).expect("JSON");
+    let states: Vec<&str> = document["slots"]
+        .as_array()
+        .expect("slots")
+        .iter()
+        .filter_map(|slot| slot["state"].as_str())
+        .collect();
+    assert_eq!(states, ["free"; 2], "as many as were needed at once: {document:#}");
+}
+
+#[test]
+fn an_engine_that_is_killed_while_it_makes_a_slot_ahead_leaves_nothing_half_made() {
+    let sandbox =
+        plan_of("warm = [\"target\"]", "T1) FREE 1 ;; T*) test \"$(cat target/x)\" = built ;;", FORK);
+    sandbox.write("target/x", "built\n");
+    let killed = sandbox.piton(["run", "plan.toml"]).env("PITON_CRASH", "slot.ahead:1").run();
+    assert_eq!(killed.code, None, "{killed}");
+    let record = || {
+        let records = sandbox.project().join(".git/piton/slots").read_dir_utf8().expect("records").flatten();
+        let of_one = records.filter(|entry| entry.file_name().starts_with("1-"));
+        of_one.map(|entry| sandbox.read(entry.path())).next().unwrap_or_default()
+    };
+    assert!(record().contains("making"), "{}", record());
+    completes(&sandbox);
+    assert!(!record().contains("making"), "{}", record());
+    assert_eq!(sandbox.git(["for-each-ref", "refs/piton/rescue"]), "", "nobody worked in it");
 }

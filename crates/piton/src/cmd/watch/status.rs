@@ -195,6 +195,7 @@ fn slots_document(project: &Project, facts: &Run) -> Value {
         let (state, name) = match &slot.state {
             SlotState::Held(name) => ("held", name.file_name()),
             SlotState::Free { .. } => ("free", None),
+            SlotState::Coming => ("coming", None),
             SlotState::Leftover => ("leftover", None),
         };
         json!({ "path": slot.path, "state": state, "task": name, "bytes": slot.bytes })
