@@ -19,34 +19,12 @@ pub struct FreeSlot {
     pub bytes: u64,
 }
 
-/// The slot that a task gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// One that is free, moved to the task's base.
-    Reuse(u32),
-    /// A new one of this number.
-    New(u32),
-}
-
-impl Choice {
-    pub fn number(self) -> u32 {
-        match self {
-            Choice::Reuse(number) | Choice::New(number) => number,
-        }
-    }
-}
-
 /// Choose a slot for a task on `base`: a warm one first, then one at that very commit, then the one that was left last,
-/// since fewer files differ there. `known`: all numbers that are in use in any way.
-pub fn choose(base: &Oid, free: &[FreeSlot], known: &BTreeSet<u32>) -> Choice {
+/// since fewer files differ there; else a new one. `known`: all numbers that are in use in any way.
+pub fn choose(base: &Oid, free: &[FreeSlot], known: &BTreeSet<u32>) -> u32 {
     let rank = |slot: &&FreeSlot| (slot.is_warm, slot.commit == *base, slot.since, u32::MAX - slot.number);
-    match free.iter().max_by_key(rank) {
-        Some(slot) => Choice::Reuse(slot.number),
-        None => {
-            let number = (0..).find(|number| !known.contains(number));
-            Choice::New(number.expect("there is always another number"))
-        }
-    }
+    let new = || (0..).find(|number| !known.contains(number)).expect("there is always another number");
+    free.iter().max_by_key(rank).map_or_else(new, |slot| slot.number)
 }
 
 /// The free slots that have to go, oldest first: all beyond `most` bytes, and when a run has ended also those without
@@ -133,11 +111,11 @@ mod tests {
             slot(2, 1, true, 3, 0),
             slot(3, 1, true, 5, 0),
         ];
-        assert_eq!(choose(&oid(7), &free, &known), Choice::Reuse(3), "of two warm ones the later");
-        assert_eq!(choose(&oid(7), &free[..2], &known), Choice::Reuse(1), "at this very commit");
-        assert_eq!(choose(&oid(8), &free[..2], &known), Choice::Reuse(0), "left last");
-        assert_eq!(choose(&oid(8), &[], &known), Choice::New(4));
-        assert_eq!(choose(&oid(8), &[], &BTreeSet::from([1])), Choice::New(0));
+        assert_eq!(choose(&oid(7), &free, &known), 3, "of two warm ones the later");
+        assert_eq!(choose(&oid(7), &free[..2], &known), 1, "at this very commit");
+        assert_eq!(choose(&oid(8), &free[..2], &known), 0, "left last");
+        assert_eq!(choose(&oid(8), &[], &known), 4);
+        assert_eq!(choose(&oid(8), &[], &BTreeSet::from([1])), 0);
     }
 
     #[test]
@@ -169,12 +147,10 @@ mod tests {
             let free: Vec<FreeSlot> =
                 free.into_iter().map(|(n, (c, warm, since, bytes))| slot(n, c, warm, since, bytes)).collect();
             let known: BTreeSet<u32> = free.iter().map(|slot| slot.number).chain(held).collect();
-            match choose(&oid(base), &free, &known) {
-                Choice::Reuse(number) => {
-                    let chosen = free.iter().find(|slot| slot.number == number).unwrap();
-                    prop_assert!(chosen.is_warm || free.iter().all(|slot| !slot.is_warm));
-                }
-                Choice::New(number) => prop_assert!(free.is_empty() && !known.contains(&number)),
+            let number = choose(&oid(base), &free, &known);
+            match free.iter().find(|slot| slot.number == number) {
+                Some(chosen) => prop_assert!(chosen.is_warm || free.iter().all(|slot| !slot.is_warm)),
+                None => prop_assert!(free.is_empty() && !known.contains(&number)),
             }
         }
 

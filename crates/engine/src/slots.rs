@@ -8,7 +8,7 @@ use std::{fs, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Digest, Oid, Reuse, RunId, WorktreeSetup};
-use piton_core::slots::{Choice, FreeSlot, choose, is_cache, surplus};
+use piton_core::slots::{FreeSlot, choose, is_cache, surplus};
 use serde::{Deserialize, Serialize};
 
 use crate::git::{GitError, Removed, Repo, Rescue, Rescued, Worktree};
@@ -33,8 +33,12 @@ pub struct SlotPool<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 enum Record {
-    /// The path that names it, such as `…/T1`.
-    Held { name: Utf8PathBuf },
+    Held {
+        /// The path that names it, such as `…/T1`.
+        name: Utf8PathBuf,
+        /// How git writes files besides what is committed, when its task got it.
+        conversion: Digest,
+    },
     Free {
         /// Caches that are older than the machine's last start may be torn.
         boot: String,
@@ -132,7 +136,7 @@ fn numbers(project: &Project, dir: &Utf8Path) -> BTreeSet<u32> {
 
 impl Record {
     fn is_held_by(&self, name: &Utf8Path) -> bool {
-        matches!(self, Record::Held { name: holder } if holder == name)
+        matches!(self, Record::Held { name: holder, .. } if holder == name)
     }
 }
 
@@ -193,24 +197,11 @@ impl SlotPool<'_> {
             return Ok(name.to_owned());
         }
         let _lock = self.lock()?;
-        let mut free = self.free();
-        let known = numbers(self.project, self.dir);
-        let number = loop {
-            match choose(base, &free, &known) {
-                Choice::Reuse(number) => {
-                    let slot = free.iter().find(|slot| slot.number == number);
-                    if slot.is_some_and(|slot| self.repo.can_move(&slot.commit, base).unwrap_or(false)) {
-                        break number;
-                    }
-                    self.note(number, &going())?;
-                    free.retain(|slot| slot.number != number);
-                }
-                Choice::New(number) => break number,
-            }
-        };
+        let number = choose(base, &self.free(), &numbers(self.project, self.dir));
         let path = self.path(number);
         self.project.claim(&path, run).map_err(GitError::io(&path))?;
-        self.note(number, &Record::Held { name: name.to_owned() })?;
+        let conversion = self.repo.conversion();
+        self.note(number, &Record::Held { name: name.to_owned(), conversion })?;
         crash::point("slot.taken");
         Ok(path)
     }
@@ -256,15 +247,25 @@ impl SlotPool<'_> {
             return Worktree::remove(self.repo, name, rescue).map(|removed| removed.rescued);
         };
         let path = self.path(number);
-        let worktree = if is_used(self.setup) { Worktree::open(self.repo, &path)? } else { None };
+        let now = self.repo.conversion();
+        let held = self.record(number);
+        let is_known = |held: &Record| matches!(held, Record::Held { conversion, .. } if *conversion == now);
+        let is_kept = is_used(self.setup) && held.as_ref().is_some_and(is_known);
+        let worktree = if is_kept { Worktree::open(self.repo, &path)? } else { None };
         let Some(worktree) = worktree.filter(Worktree::is_reusable) else {
             return remove(self.project, self.repo, name, rescue).map(|removed| removed.rescued);
         };
-        let conversion = self.repo.conversion();
-        let parked = worktree.park(tip, rescue, &self.stays(&path))?;
+        let parked = match worktree.park(tip, rescue, &self.stays(&path)) {
+            Err(error) if error.is_kill() => return Err(error),
+            // Git does not clear what a tool has write-protected. Who removes all of it does.
+            Err(_) => return remove(self.project, self.repo, name, rescue).map(|removed| removed.rescued),
+            Ok(parked) => parked,
+        };
         crash::point("slot.parked");
         unlink(name);
-        self.note(number, &self.free_record(&path, tip, parked.is_warm, conversion))?;
+        let free = self.free_record(&path, tip, parked.is_warm, now);
+        let _lock = self.lock()?;
+        self.note(number, &free)?;
         crash::point("slot.freed");
         Ok(parked.rescued)
     }
@@ -281,7 +282,7 @@ impl SlotPool<'_> {
         let Some(_maker) = Lock::try_take(&lock).map_err(GitError::io(lock))? else { return Ok(true) };
         let number = {
             let _lock = self.lock()?;
-            let number = choose(tip, &[], &numbers(self.project, self.dir)).number();
+            let number = choose(tip, &[], &numbers(self.project, self.dir));
             self.note(number, &Record::Making)?;
             number
         };
@@ -400,7 +401,9 @@ impl SlotPool<'_> {
             Some(Record::Free { boot, .. }) => self.note(number, &Record::Going { boot }),
             // Nobody has worked in it, so what differs in there is half made and not work.
             Some(Record::Making) => self.note(number, &Record::Going { boot: String::new() }),
-            Some(Record::Held { .. }) | None => self.note(number, &going()),
+            Some(Record::Held { .. }) | None => {
+                self.note(number, &Record::Going { boot: boot::id().to_owned() })
+            }
         }
     }
 
@@ -430,7 +433,7 @@ impl SlotPool<'_> {
 pub fn all(project: &Project, dir: &Utf8Path) -> Vec<Seen> {
     let of = |number| {
         let (state, bytes) = match record(project, dir, number) {
-            Some(Record::Held { name }) => (SlotState::Held(name), None),
+            Some(Record::Held { name, .. }) => (SlotState::Held(name), None),
             Some(Record::Free { bytes, is_warm, .. }) => (SlotState::Free { is_warm }, Some(bytes)),
             Some(Record::Making) if Lock::is_held(&makers_lock(project)) => (SlotState::Coming, None),
             Some(Record::Making | Record::Going { .. }) | None => (SlotState::Leftover, None),
@@ -460,10 +463,6 @@ fn unlink(name: &Utf8Path) {
         #[cfg(not(unix))]
         let _ = fs::remove_dir(name);
     }
-}
-
-fn going() -> Record {
-    Record::Going { boot: boot::id().to_owned() }
 }
 
 /// Whether there is a repository below a folder. Its own does not count.

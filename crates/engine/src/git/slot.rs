@@ -6,7 +6,7 @@
 
 use std::fs;
 
-use camino::Utf8Path;
+use camino::{Utf8DirEntry, Utf8Path};
 use piton_core::plan::{Digest, Oid};
 
 use super::command::{fields, lossy};
@@ -116,7 +116,7 @@ impl Worktree {
     }
 
     /// Keep all that exists only here. Refused where another repository is inside: it would go.
-    fn rescue_all(&self, rescue: &Rescue) -> Result<Option<Rescued>, GitError> {
+    pub fn rescue_all(&self, rescue: &Rescue) -> Result<Option<Rescued>, GitError> {
         self.break_stale_lock()?;
         let status = self.status()?;
         if !status.nested.is_empty() || !status.submodules.is_empty() {
@@ -150,7 +150,10 @@ impl Worktree {
             return Ok(true);
         }
         let changed = self.repo().diff_names(&head, commit)?;
-        if changed.iter().any(|path| path.rsplit('/').next() == Some(".gitignore")) {
+        // What is ignored may change, or how files are written that are the same in both.
+        let is_rule =
+            |path: &String| matches!(path.rsplit('/').next(), Some(".gitignore" | ".gitattributes"));
+        if changed.iter().any(is_rule) {
             return Ok(false);
         }
         self.begin_move()?;
@@ -170,24 +173,44 @@ impl Worktree {
 
     /// Bring it to `commit`, with nothing of the one before but the folders that stay. Says whether there are any.
     fn clear(&self, commit: &Oid, stays: &dyn Fn(&str) -> bool) -> Result<bool, GitError> {
+        let exact = ExactWorktree::over(self.clone());
+        let keeps_attributes = match self.keeps_attributes(&exact, commit) {
+            Err(error) if error.is_kill() => return Err(error),
+            // A failing disk may have taken some of the index.
+            kept => kept.unwrap_or(false),
+        };
         self.begin_move()?;
         self.strip()?;
-        let exact = ExactWorktree::over(self.clone());
-        let view = match exact.reset(commit) {
-            Err(error) if error.is_kill() => return Err(error),
-            // A failing disk may have taken some of the index: without one, git writes all files.
-            Err(_) => {
-                exact.forget_index()?;
-                exact.reset(commit)?
-            }
-            Ok(view) => view,
-        };
+        if !keeps_attributes {
+            // As good as a new one: git would leave files as they are that differ in nothing but how they are written.
+            exact.forget_index()?;
+            self.empty()?;
+        }
+        let view = exact.reset(commit)?;
         let is_warm = self.clean_but(&exact, &view, stays)?;
         exact.conclude(commit)?;
         crash::point("slot.cleared");
         // What git itself has written meanwhile, such as a log.
         self.strip()?;
         Ok(is_warm)
+    }
+
+    /// Whether its files were written under the attributes of `commit`, and the one who worked there had no others.
+    fn keeps_attributes(&self, exact: &ExactWorktree, commit: &Oid) -> Result<bool, GitError> {
+        if !exact.index().is_file() {
+            return Ok(false);
+        }
+        let view = self.view_at(commit)?;
+        let differ = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"];
+        let differ = exact.call(&view, differ).args(["--", ":(glob)**/.gitattributes"]);
+        Ok(differ.env("GIT_LITERAL_PATHSPECS", "0").bytes()?.is_empty())
+    }
+
+    /// Remove all files.
+    fn empty(&self) -> Result<(), GitError> {
+        let path = self.path();
+        let found = path.read_dir_utf8().map_err(GitError::io(path))?.flatten();
+        found.filter(|found| found.file_name() != ".git").try_for_each(|found| remove_entry(&found))
     }
 
     /// Remove all that is not tracked but for ignored folders that may stay.
@@ -217,10 +240,7 @@ impl Worktree {
             if STAYS.contains(&found.file_name()) {
                 continue;
             }
-            let is_folder = found.file_type().is_ok_and(|kind| kind.is_dir());
-            let removed =
-                if is_folder { fs::remove_dir_all(found.path()) } else { fs::remove_file(found.path()) };
-            removed.map_err(GitError::io(found.path()))?;
+            remove_entry(&found)?;
         }
         Ok(())
     }
@@ -236,6 +256,12 @@ impl Worktree {
     fn end_move(&self) -> Result<(), GitError> {
         remove_if_there(&self.git_dir().join(MOVING)).map(drop)
     }
+}
+
+fn remove_entry(found: &Utf8DirEntry) -> Result<(), GitError> {
+    let is_folder = found.file_type().is_ok_and(|kind| kind.is_dir());
+    let removed = if is_folder { fs::remove_dir_all(found.path()) } else { fs::remove_file(found.path()) };
+    removed.map_err(GitError::io(found.path()))
 }
 
 /// So many files are checked out one by one. Git compares each of them with every file of the index.
@@ -254,13 +280,6 @@ impl Repo {
         let read = |file: &str| fs::read_to_string(self.common_dir().join(file)).unwrap_or_default();
         let settings = [read("config"), read("config.worktree")].map(|text| conversion_settings(&text));
         Digest::of(&(settings, read("info/attributes")))
-    }
-
-    /// Whether files of one commit can be moved to another one, with those left as they are that do not differ.
-    pub fn can_move(&self, from: &Oid, to: &Oid) -> Result<bool, GitError> {
-        // Attributes change how a file is written that is the same in both.
-        let is_one = |path: &String| path.rsplit('/').next() == Some(".gitattributes");
-        Ok(from == to || !self.diff_names(from, to)?.iter().any(is_one))
     }
 }
 

@@ -49,12 +49,12 @@ pub(super) struct View {
 }
 
 impl View {
-    pub(super) fn make(worktree: &Worktree) -> Result<View, GitError> {
+    pub(super) fn make(worktree: &Worktree, head: Option<&Oid>) -> Result<View, GitError> {
         let (repo, entry) = (worktree.repo(), worktree.git_dir());
         let scratch = Arc::new(Scratch::make(repo)?);
         let own = scratch.path();
         let git = repo.git().in_place(worktree.path(), own, repo.common_dir(), &own.join("index"));
-        set_head(repo, &git, own, worktree.head()?.as_ref())?;
+        set_head(repo, &git, own, head)?;
         // git-lfs reads only this file.
         let common = own.join("commondir");
         disk::fill(&common, repo.common_dir().as_str().as_bytes()).map_err(GitError::io(common))?;
@@ -121,7 +121,12 @@ impl Worktree {
     }
 
     pub(super) fn view(&self) -> Result<View, GitError> {
-        View::make(self)
+        View::make(self, self.head()?.as_ref())
+    }
+
+    /// As if it were at this commit.
+    pub(super) fn view_at(&self, commit: &Oid) -> Result<View, GitError> {
+        View::make(self, Some(commit))
     }
 
     /// The branch that it is on, if it is on one.

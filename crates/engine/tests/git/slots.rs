@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 use piton_engine::git::*;
 
-use crate::sandbox::{Sandbox, rescue, write};
+use crate::sandbox::{Sandbox, lines, rescue, write};
 
 /// A slot that an agent works in, with `target`, `node_modules` and `.env` ignored.
 struct Slot {
@@ -156,6 +156,15 @@ fn flags_in_the_index_and_forged_times_do_not_reach_the_next() {
         fs::File::open(slot.path().join(file)).unwrap().set_modified(age).unwrap();
     }
     assert!(!slot.git("ls-files -v").lines().all(|line| line.starts_with("H ")));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        slot.git("config core.fileMode false");
+        fs::set_permissions(slot.path().join("b"), fs::Permissions::from_mode(0o755)).unwrap();
+        slot.park();
+        let mode = fs::metadata(slot.path().join("b")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o111, 0, "a program for the next");
+    }
     slot.park();
     slot.hand_over(&slot.base);
     slot.assert_like_new(&slot.base);
@@ -204,6 +213,22 @@ fn a_link_in_the_place_of_a_cache_goes_and_what_it_leads_to_stays() {
     assert!(outside.join("thesis.txt").exists());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_a_tracked_folder_goes_and_what_it_leads_to_stays() {
+    let slot = Slot::new();
+    let outside = slot.sandbox.root.join("outside");
+    write(&outside.join("c"), &lines("lib/c"));
+    write(&outside.join("thesis.txt"), "years of work\n");
+    fs::remove_dir_all(slot.path().join("lib")).unwrap();
+    std::os::unix::fs::symlink(&outside, slot.path().join("lib")).unwrap();
+    slot.park();
+    slot.hand_over(&slot.base);
+    slot.assert_like_new(&slot.base);
+    assert!(!slot.path().join("lib").is_symlink());
+    assert!(outside.join("thesis.txt").exists() && outside.join("c").exists());
+}
+
 #[test]
 fn a_worktree_with_another_repository_inside_is_not_cleared() {
     let slot = Slot::new();
@@ -218,20 +243,69 @@ fn a_worktree_with_another_repository_inside_is_not_cleared() {
 }
 
 #[test]
-fn a_sparse_worktree_and_one_under_other_attributes_are_not_moved() {
+fn a_sparse_worktree_is_not_reused_and_a_free_slot_that_became_sparse_comes_whole() {
     let slot = Slot::new();
     assert!(slot.worktree.is_reusable());
-    slot.git("sparse-checkout set lib");
+    slot.git("sparse-checkout set elsewhere");
     assert!(!slot.worktree.is_reusable());
-    slot.sandbox.write("lib/.gitattributes", "* text eol=crlf\n");
-    let next = slot.sandbox.commit("attributes");
-    assert!(!slot.repo.can_move(&slot.base, &next).unwrap());
-    assert!(slot.repo.can_move(&next, &next).unwrap());
+    assert!(!slot.path().join("lib/c").exists());
+    slot.hand_over(&slot.base);
+    slot.assert_like_new(&slot.base);
+    assert!(slot.worktree.is_reusable());
+}
+
+#[test]
+fn settings_about_files_are_told_from_others() {
+    let slot = Slot::new();
     let before = slot.repo.conversion();
     slot.sandbox.git("remote add origin elsewhere");
     assert_eq!(slot.repo.conversion(), before, "that says nothing about files");
     slot.sandbox.git("config core.autocrlf true");
     assert_ne!(slot.repo.conversion(), before);
+}
+
+#[test]
+fn files_of_a_commit_with_other_attributes_are_written_again() {
+    for is_parked_before in [true, false] {
+        let slot = Slot::new();
+        write(&slot.path().join("target/x"), "built\n");
+        if is_parked_before {
+            slot.park();
+        }
+        slot.sandbox.write("lib/.gitattributes", "* text eol=crlf\n");
+        let next = slot.sandbox.commit("attributes");
+        if !is_parked_before {
+            assert!(!slot.worktree.park(&next, &rescue("left"), &stays).unwrap().is_warm);
+        }
+        slot.hand_over(&next);
+        assert_eq!(
+            fs::read_to_string(slot.path().join("lib/c")).unwrap(),
+            lines("lib/c").replace('\n', "\r\n")
+        );
+        assert_eq!(slot.git("status --porcelain"), "");
+        assert!(!slot.path().join("target").exists(), "it is as good as new");
+    }
+}
+
+#[test]
+fn attributes_of_the_one_before_do_not_reach_the_files_of_the_next() {
+    for is_committed in [true, false] {
+        let slot = Slot::new();
+        write(&slot.path().join(".gitattributes"), "* text eol=crlf\n");
+        fs::remove_file(slot.path().join("lib/c")).unwrap();
+        slot.git("checkout --quiet -- lib/c");
+        assert_eq!(
+            fs::read_to_string(slot.path().join("lib/c")).unwrap(),
+            lines("lib/c").replace('\n', "\r\n")
+        );
+        if is_committed {
+            slot.git("add .gitattributes");
+            slot.git("commit --quiet --message attributes");
+        }
+        slot.park();
+        slot.hand_over(&slot.base);
+        slot.assert_like_new(&slot.base);
+    }
 }
 
 #[test]

@@ -388,7 +388,7 @@ fn what_becomes_ready_starts_in_the_same_commit() {
 #[test]
 fn what_is_over_gives_way_to_what_begins() {
     let sandbox = sandbox();
-    // Where the next task works in the worktree of the last, it waits for that one.
+    // In the pool T2 waits until the worktree of T1 is cleared, since it works there.
     let never = "\n[worktree]\nreuse = 'never'\n";
     sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']") + never));
     sandbox.script(&writers(&["T1", "T2"]));

@@ -169,3 +169,64 @@ fn an_engine_that_is_killed_while_it_makes_a_slot_ahead_leaves_nothing_half_made
     assert!(!record().contains("making"), "{}", record());
     assert_eq!(sandbox.git(["for-each-ref", "refs/piton/rescue"]), "", "nobody worked in it");
 }
+
+#[test]
+fn where_attributes_or_settings_about_files_change_the_next_agent_gets_files_as_a_new_worktree_has_them() {
+    let attributes = plan(
+        "",
+        "T1) mkdir target; echo '*.txt text eol=crlf' > .gitattributes ;;
+         T2) od -c T1.txt | grep -q '\\\\r'; od -c old.txt | grep -q '\\\\r'; test ! -e target ;;",
+    );
+    let settings = plan(
+        "",
+        "T1) mkdir target; git config core.autocrlf true ;;
+         T2) od -c old.txt | grep -q '\\\\r'; test ! -e target ;;",
+    );
+    for sandbox in [attributes, settings] {
+        sandbox.write("old.txt", "line\n");
+        sandbox.commit("Files");
+        completes(&sandbox);
+    }
+}
+
+#[test]
+fn two_runs_at_once_have_slots_of_their_own_and_the_next_run_gets_one_with_its_caches() {
+    let sandbox = plan(
+        "",
+        "T1) mkdir -p target; echo built > target/x; pwd >> PLACES
+             until [ $(wc -l < PLACES) -ge 2 ]; do sleep 0.01; done
+             test $(sort -u PLACES | wc -l) = 2 ;;
+         T4) test \"$(cat target/x)\" = built; grep -qx \"$(pwd)\" PLACES ;;",
+    );
+    let (agent, places) = (sandbox.root().join("bin/agent"), sandbox.root().join("places"));
+    sandbox.write(&agent, &sandbox.read(&agent).replace("PLACES", places.as_str()));
+    let plan = sandbox.read("plan.toml").replace("name = \"plan\"", "name = \"other\"");
+    sandbox.write("other.toml", &plan);
+    let head = plan.split("[[task]]").next().expect("a beginning").replace("\"other\"", "\"next\"");
+    sandbox.write("next.toml", &(head + &task("T4", "")));
+    sandbox.commit("Plans");
+    let other = sandbox.piton(["run", "other.toml", "--onto", "side"]).spawn();
+    completes(&sandbox);
+    let _ = other.wait().exits(0);
+    let _ = sandbox.run("run next.toml").exits(0);
+    assert_eq!(sandbox.git(["show", "main:T4.txt"]), "done");
+}
+
+#[test]
+fn a_slot_that_git_cannot_clear_is_removed_and_the_next_task_gets_another() {
+    let sandbox = plan("", "T1) mkdir target ;; T2) test ! -e target ;; T3) test ! -e target ;;");
+    let git = std::env::split_paths(&std::env::var_os("PATH").expect("a PATH"))
+        .map(|folder| folder.join("git"))
+        .find(|file| file.is_file())
+        .expect("git is installed");
+    let bin = sandbox.program(
+        "git",
+        &format!(
+            "case \" $* \" in *' clean '*' -x '*) echo 'cannot remove' >&2; exit 1 ;; esac\nexec {} \"$@\"",
+            git.display()
+        ),
+    );
+    let run = sandbox.piton(["run", "plan.toml"]).with_path(&bin).run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(!sandbox.worktrees().exists());
+}
