@@ -50,7 +50,7 @@ enum Record {
     },
     /// It is being made before a task asks for it, as long as somebody holds the lock for that. Nobody has worked in it.
     Making,
-    /// It is being removed. What it holds is as it was in this boot.
+    /// It is being removed. What it holds is as it was in this boot; in none if all of it was rescued, or never finished.
     Going { boot: String },
 }
 
@@ -167,10 +167,14 @@ impl SlotPool<'_> {
 
     fn lock(&self) -> Result<Lock, GitError> {
         let (lock, folder) = (self.project.home.join("locks/slots.lock"), records(self.project));
-        disk::private_folder(&folder).map_err(GitError::io(folder))?;
-        Lock::take(&lock).map_err(GitError::io(lock))
+        disk::private_folder(&folder).map_err(GitError::io(&folder))?;
+        let held = Lock::take(&lock).map_err(GitError::io(lock))?;
+        // Only who has the lock writes there.
+        disk::sweep(&folder);
+        Ok(held)
     }
 
+    /// The lock has to be held.
     fn note(&self, number: u32, record: &Record) -> Result<(), GitError> {
         let path = record_path(self.project, self.dir, number);
         let text = serde_json::to_vec(record).expect("a record is plain data");
@@ -296,13 +300,12 @@ impl SlotPool<'_> {
             let others: u64 = self.free().iter().map(|slot| slot.bytes).fold(0, u64::saturating_add);
             match made {
                 Ok(Record::Free { bytes, .. }) if is_unwanted() || others.saturating_add(bytes) > most => {
-                    Ok(false)
+                    self.doom(number).map(|()| false)
                 }
                 Ok(record) => return self.note(number, &record).map(|()| true),
-                Err(error) => Err(error),
+                Err(error) => self.doom(number).and(Err(error)),
             }
         };
-        self.doom(number)?;
         self.remove_going(number)?;
         made
     }
@@ -409,20 +412,24 @@ impl SlotPool<'_> {
 
     fn remove_going(&self, number: u32) -> Result<(), GitError> {
         let path = self.path(number);
-        let rescue = Rescue::at(&format!("worktrees/slot-{number}"), "Left in a worktree of the pool");
-        let is_torn = matches!(self.record(number), Some(Record::Going { boot }) if boot != boot::id());
-        if is_torn && !holds_repository(&path) {
-            // It was cleared, and then a power cut took some of its files, or it was never finished: nobody made these
-            // changes.
-            Worktree::remove_own(self.repo, &path)?;
-        } else {
-            let removed = Worktree::remove(self.repo, &path, &rescue);
-            if matches!(removed, Err(GitError::NestedRepositories { .. })) {
+        let is_nobodys = matches!(self.record(number), Some(Record::Going { boot }) if boot != boot::id());
+        if !is_nobodys || holds_repository(&path) {
+            let rescue = Rescue::at(&format!("worktrees/slot-{number}"), "Left in a worktree of the pool");
+            let rescued = match Worktree::open(self.repo, &path)? {
+                Some(worktree) => worktree.rescue_all(&rescue).map(drop),
+                None => Worktree::remove(self.repo, &path, &rescue).map(drop),
+            };
+            if matches!(rescued, Err(GitError::NestedRepositories { .. })) {
                 // Somebody's repository is in there: it is nobody's to remove.
                 self.forget(number)?;
             }
-            removed?;
+            rescued?;
+            let _lock = self.lock()?;
+            self.note(number, &Record::Going { boot: String::new() })?;
+            crash::point("slot.doomed");
         }
+        // What a removal that was killed has left of it, or a power cut, is not what somebody made.
+        Worktree::remove_own(self.repo, &path)?;
         let _ = fs::remove_dir_all(warm::staging(&path));
         crash::point("slot.removed");
         self.forget(number)

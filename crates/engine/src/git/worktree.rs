@@ -295,6 +295,7 @@ impl Worktree {
             .guarded_by(lock)
             .call(["worktree", "remove", "--force", "--force", "--", path.as_str()])
             .run()?;
+        super::exact::forget(repo, &worktree.git_dir)?;
         crash::point("worktree.removed");
         Ok(Removed { rescued })
     }

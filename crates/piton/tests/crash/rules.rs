@@ -335,6 +335,23 @@ fn what_was_rescued_before_a_crash_is_journaled_by_the_next_engine() {
 }
 
 #[test]
+fn what_a_killed_removal_of_a_slot_has_left_is_removed_and_not_rescued() {
+    let sandbox = two_tasks(Target::CheckedOut);
+    sandbox.run_crashing("slot.doomed", 1);
+    let records = sandbox.repo.join(".git/piton/slots");
+    let doomed =
+        records.read_dir_utf8().expect("records").flatten().find(|record| {
+            fs::read_to_string(record.path()).is_ok_and(|text| text.contains("\"boot\":\"\""))
+        });
+    let doomed = doomed.expect("one that counts for nobody");
+    let number = doomed.file_name().split('-').next().expect("a number");
+    fs::remove_file(sandbox.root.join(format!(".worktrees/p/.slot-{number}/a.txt"))).expect("a file");
+    fs::write(records.join(".piton-half"), "").expect("a file");
+    let last = sandbox.run();
+    assert_done(&sandbox, &last, [1, 1]);
+}
+
+#[test]
 fn a_worktree_deleted_while_nobody_looks_costs_at_most_its_uncommitted_work() {
     let points = [
         ("prepare.done", 1),
