@@ -156,6 +156,23 @@ pub fn is_used(setup: &WorktreeSetup) -> bool {
     setup.reuse != Reuse::Never && setup.shared.is_none()
 }
 
+/// The size of an index from which on git takes longer for a new worktree than for one that it clears: some 1,000 files.
+const LARGE: u64 = 100_000;
+
+/// Whether to wait for this slot takes less time than a new one costs: in writing its files, or in filling its caches.
+pub(crate) fn saves_time(repo: &Repo, path: &Utf8Path, setup: &WorktreeSetup) -> bool {
+    let is_large = || fs::metadata(repo.common_dir().join("index")).is_ok_and(|index| index.len() > LARGE);
+    let is_warm = |folder: &str| {
+        path.join(folder).is_dir()
+            && is_cache(folder, &setup.warm, |file| path.join(folder).join(file).is_file())
+    };
+    let top = || path.read_dir_utf8().into_iter().flatten().flatten();
+    let has_caches = || {
+        top().any(|entry| is_warm(entry.file_name())) || setup.warm.iter().any(|path| is_warm(path.as_str()))
+    };
+    is_large() || setup.reuse == Reuse::Warm && has_caches()
+}
+
 impl SlotPool<'_> {
     pub fn path(&self, number: u32) -> Utf8PathBuf {
         path_in(self.dir, number)

@@ -348,7 +348,7 @@ impl<'o> Loop<'o> {
         let cleans = wanted.iter().filter(|action| matches!(action, Action::Clean { .. })).count();
         let at_most = self.state.run().map_or(0, |run| run.session.max_parallel as usize);
         let may_clean = |action: &&Action| match action {
-            Action::Clean { task, .. } => !self.is_proven(task) && !self.rests(action),
+            Action::Clean { task, .. } => !self.rests(action) && self.leaves_much(task),
             _ => false,
         };
         let (mut awaiting, soon_free) = (0, wanted.iter().filter(may_clean).count());

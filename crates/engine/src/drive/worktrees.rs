@@ -50,6 +50,16 @@ impl Drop for SlotMaker {
 }
 
 impl Loop<'_> {
+    /// Whether the next task had better work in the slot of one that is over than in a new one.
+    pub(super) fn leaves_much(&self, task: &TaskId) -> bool {
+        let (Some(repo), Some(run)) = (&self.site.repo, self.state.run()) else { return false };
+        let (project, setup) = (&self.site.project, &run.settings.worktree);
+        let Some(dir) = run.worktree_dir.as_ref().map(Utf8Path::new) else { return false };
+        let name = project.worktree_path(&run.id, dir, setup.place(task));
+        !self.is_proven(task)
+            && name.is_ok_and(|name| slots::saves_time(repo, &slots::place_of(project, &name), setup))
+    }
+
     /// Whether a task that has no worktree yet had better wait for one that is being cleared.
     pub(super) fn awaits_slot(&mut self, task: &TaskId) -> bool {
         let project = &self.site.project;

@@ -158,9 +158,7 @@ fn two_plans_with_the_same_ids_have_folders_of_their_own() {
     sandbox.script("[T1]\nwrite T1.txt done\n[T2]\nmeet SIDE/arrived\nmeet SIDE/gate\nwrite T2.txt done\n");
     sandbox.plan(&task("T1", ""));
     let plan = sandbox.plan_text("", &(task("T1", "checks = ['true']") + &task("T2", "depends_on = ['T1']")));
-    // In the pool T2 would wait until the folder of T1 is cleared, and this test looks at it when T2 has begun.
-    let plan = plan.replace("name = \"plan\"", "name = \"other\"") + "\n[worktree]\nreuse = 'never'\n";
-    sandbox.write("other.toml", &plan);
+    sandbox.write("other.toml", &plan.replace("name = \"plan\"", "name = \"other\""));
     sandbox.commit("Plans");
     let mut first = sandbox.piton(["run", "plan.toml"]).pausing_at(&sandbox, "prepare.claimed", 1).spawn();
     let held = first.until_paused(&sandbox);

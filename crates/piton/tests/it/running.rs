@@ -388,9 +388,7 @@ fn what_becomes_ready_starts_in_the_same_commit() {
 #[test]
 fn what_is_over_gives_way_to_what_begins() {
     let sandbox = sandbox();
-    // In the pool T2 waits until the worktree of T1 is cleared, since it works there.
-    let never = "\n[worktree]\nreuse = 'never'\n";
-    sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']") + never));
+    sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']")));
     sandbox.script(&writers(&["T1", "T2"]));
     let mut run = sandbox.piton(["run", "plan.toml"]).pausing_at(&sandbox, "prepare.added", 2).spawn();
     let pause = run.until_paused(&sandbox);
