@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::Oid;
+use piton_core::plan::{Digest, Oid};
 
 use super::command::Call;
 use super::error::GitError;
@@ -30,6 +30,8 @@ const INDEXES: &str = "indexes";
 /// What was last run in there, and for what it was set up.
 const LAST: &str = "piton-last";
 const SET_UP: &str = "piton-set-up";
+/// How git wrote its files besides what is committed.
+const CONVERSION: &str = "piton-conversion";
 
 /// What becomes of ignored files when a worktree is made exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +80,10 @@ impl ExactWorktree {
             worktree
         } else {
             Worktree::remove_own(repo, path)?;
+            let conversion = repo.conversion();
             let worktree = Worktree::add(repo, path, commit)?.worktree;
             copy_with_age(&worktree.git_dir().join("index"), &index_of(repo, worktree.git_dir()))?;
+            note(&worktree, CONVERSION, conversion.as_str())?;
             worktree
         };
         worktree.make_ready(owner)?;
@@ -105,7 +109,12 @@ impl ExactWorktree {
     /// Bring it to `commit`, on a detached HEAD. Whatever else was there is gone, but for ignored files if they may
     /// stay.
     pub fn make_exact(&self, commit: &Oid, ignored: Ignored) -> Result<(), GitError> {
-        let view = self.reset(commit)?;
+        let (view, conversion) = (self.quiet_view()?, self.worktree.repo().conversion());
+        if self.index().is_file() && !self.keeps_conversion(&view, commit, &conversion)? {
+            self.distrust_files(&view)?;
+        }
+        self.reset(&view, commit)?;
+        self.note(CONVERSION, conversion.as_str())?;
         // Twice: also other repositories, which a test may have made.
         let clean = self.call(&view, ["clean", "--quiet", "-d", "--force", "--force"]);
         match ignored {
@@ -115,8 +124,8 @@ impl ExactWorktree {
         self.conclude(commit)
     }
 
-    /// Bring the tracked files to `commit`. What is not tracked stays.
-    pub(super) fn reset(&self, commit: &Oid) -> Result<View, GitError> {
+    /// A view of it, with nothing left of what was under way in there.
+    pub(super) fn quiet_view(&self) -> Result<View, GitError> {
         let worktree = &self.worktree;
         worktree.break_stale_lock()?;
         worktree.quit_operation()?;
@@ -125,9 +134,30 @@ impl ExactWorktree {
         }
         // Of a git that was killed.
         remove_if_there(&Utf8PathBuf::from(format!("{}.lock", self.index())))?;
-        let view = worktree.view()?;
-        self.call(&view, ["reset", "--quiet", "--hard", commit.as_str()]).run()?;
-        Ok(view)
+        worktree.view()
+    }
+
+    /// Bring the tracked files to `commit`. What is not tracked stays.
+    pub(super) fn reset(&self, view: &View, commit: &Oid) -> Result<(), GitError> {
+        let reset = self.call(view, ["reset", "--quiet", "--hard", commit.as_str()]);
+        // Attributes that somebody left there are not the commit's. Git looks at this from 2.41 on.
+        reset.env("GIT_ATTR_SOURCE", commit.as_str()).run()
+    }
+
+    /// Whether git would write the files that are there as it did, as far as they are the same in `commit`.
+    fn keeps_conversion(&self, view: &View, commit: &Oid, conversion: &Digest) -> Result<bool, GitError> {
+        if self.noted(CONVERSION).is_none_or(|noted| noted != conversion.as_str()) {
+            return Ok(false);
+        }
+        let differ = ["diff-index", "--cached", "--quiet", commit.as_str(), "--", ":(glob)**/.gitattributes"];
+        self.call(view, differ).env("GIT_LITERAL_PATHSPECS", "0").yes()
+    }
+
+    /// Have the next reset write every file again: an index that was read from a tree knows no file's time. If that reset is
+    /// killed, the next one sees by the index or by the note that it was not finished.
+    fn distrust_files(&self, view: &View) -> Result<(), GitError> {
+        let tree = self.call(view, ["write-tree"]).oid()?;
+        self.call(view, ["read-tree", tree.as_str()]).run()
     }
 
     /// Make a commit whose files are there its HEAD, with the index that knows them.
@@ -201,17 +231,25 @@ impl ExactWorktree {
     }
 
     pub fn is_set_up(&self, what: &str) -> bool {
-        fs::read_to_string(self.worktree.git_dir().join(SET_UP)).is_ok_and(|text| text == what)
+        self.noted(SET_UP).is_some_and(|text| text == what)
+    }
+
+    fn noted(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.worktree.git_dir().join(name)).ok()
     }
 
     fn note(&self, name: &str, text: &str) -> Result<(), GitError> {
-        let path = self.worktree.git_dir().join(name);
-        if path.is_symlink() {
-            // It would be followed.
-            remove_if_there(&path)?;
-        }
-        fs::write(&path, text).map_err(GitError::io(path))
+        note(&self.worktree, name, text)
     }
+}
+
+fn note(worktree: &Worktree, name: &str, text: &str) -> Result<(), GitError> {
+    let path = worktree.git_dir().join(name);
+    if path.is_symlink() {
+        // It would be followed.
+        remove_if_there(&path)?;
+    }
+    fs::write(&path, text).map_err(GitError::io(path))
 }
 
 /// What decides whether git takes a file for unchanged.

@@ -186,7 +186,8 @@ impl Worktree {
             exact.forget_index()?;
             self.empty()?;
         }
-        let view = exact.reset(commit)?;
+        let view = exact.quiet_view()?;
+        exact.reset(&view, commit)?;
         let is_warm = self.clean_but(&exact, &view, stays)?;
         exact.conclude(commit)?;
         crash::point("slot.cleared");

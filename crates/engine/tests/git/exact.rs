@@ -149,3 +149,56 @@ fn whatever_a_power_cut_leaves_of_an_exact_worktree_is_used_or_made_again_and_ne
         }
     }
 }
+
+/// How git writes `lib/c` there.
+fn line_ends(path: &Utf8Path) -> &'static str {
+    if fs::read_to_string(path.join("lib/c")).unwrap().contains("\r\n") { "crlf" } else { "lf" }
+}
+
+#[test]
+fn files_of_a_commit_with_other_attributes_or_settings_are_written_again() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "target/\n");
+    sandbox.write("target/tracked", "although it is ignored\n");
+    sandbox.git("add --force target/tracked");
+    let base = sandbox.commit("base");
+    sandbox.git("rm --quiet target/tracked");
+    sandbox.write("lib/.gitattributes", "* text eol=crlf\n");
+    let next = sandbox.commit("attributes");
+    let (repo, path) = (sandbox.repo(), sandbox.root.join("exact"));
+    let exact = ExactWorktree::add(&repo, &path, &base, "run/checks").unwrap();
+    let make = |commit| {
+        exact.make_exact(commit, Ignored::Stay).unwrap();
+        assert_eq!(exact.deviation(commit).unwrap(), Deviation::default());
+        assert_eq!(sandbox.git_in(&path, "status --porcelain"), "");
+    };
+    make(&base);
+    write(&path.join("target/cache"), "warm");
+    // As one that was killed when it had written the attributes, and nothing else.
+    write(&path.join("lib/.gitattributes"), "* text eol=crlf\n");
+    for (commit, ends) in [(&next, "crlf"), (&base, "lf"), (&next, "crlf")] {
+        make(commit);
+        assert_eq!(line_ends(&path), ends);
+        assert_eq!(path.join("target/tracked").exists(), commit == &base);
+        assert_eq!(fs::read_to_string(path.join("target/cache")).unwrap(), "warm");
+    }
+    make(&base);
+    sandbox.git("config core.autocrlf true");
+    make(&base);
+    assert_eq!(line_ends(&path), "crlf");
+}
+
+#[test]
+fn attributes_that_a_check_left_are_not_those_of_the_next_commit() {
+    let sandbox = Sandbox::new();
+    let base = sandbox.oid("HEAD");
+    sandbox.write("lib/c", "another\n");
+    let next = sandbox.commit("next");
+    let (repo, path) = (sandbox.repo(), sandbox.root.join("exact"));
+    let exact = ExactWorktree::add(&repo, &path, &base, "run/checks").unwrap();
+    exact.make_exact(&base, Ignored::Stay).unwrap();
+    write(&path.join(".gitattributes"), "* text eol=crlf\n");
+    exact.make_exact(&next, Ignored::Stay).unwrap();
+    assert_eq!(line_ends(&path), "lf");
+    assert!(!path.join(".gitattributes").exists());
+}
