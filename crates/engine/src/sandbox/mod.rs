@@ -84,10 +84,22 @@ impl Guard {
         self.in_force
     }
 
-    /// Whether an agent can change nothing in the main checkout. It can if the plan opens more folders, which may be
-    /// anywhere.
+    /// Whether an agent can change nothing in the main checkout. It can if the plan opens a folder in it or around it.
     pub(crate) fn keeps_from_checkout(&self) -> bool {
-        self.is_in_force() && self.fences.writable.is_empty()
+        let is_apart = |place: Utf8PathBuf| {
+            let place = real(&place);
+            !place.starts_with(&self.root) && !self.root.starts_with(&place)
+        };
+        self.is_in_force() && self.opened().all(is_apart)
+    }
+
+    /// What the plan opens beside the worktree.
+    fn opened(&self) -> impl Iterator<Item = Utf8PathBuf> {
+        let home = std::env::var("HOME").unwrap_or_default();
+        self.fences.writable.iter().map(move |path| match path.strip_prefix("~/") {
+            Some(below) => Utf8Path::new(&home).join(below),
+            None => path.into(),
+        })
     }
 
     /// Where an agent in `place` can write, in a sentence. Empty without a fence.
@@ -188,11 +200,7 @@ impl Guard {
             outside.push(own.into());
         }
         outside.extend(agent.env.get(caches::CACHE_HOME).map(Utf8PathBuf::from));
-        let more = self.fences.writable.iter().map(|path| match path.strip_prefix("~/") {
-            Some(below) => Utf8Path::new(&usual).join(below),
-            None => path.into(),
-        });
-        for place in more {
+        for place in self.opened() {
             // An agent that may write to a folder expects it to exist. If it cannot be made, it stays closed.
             if !place.exists() {
                 let _ = fs::create_dir_all(&place);

@@ -2,8 +2,10 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::Access;
+use piton_core::plan::Fences;
+
 use super::caches::{Arrangement, CACHES, Facts, arrange, as_markdown};
+use super::{Access, Guard};
 
 /// For a project with these files, where these variables are set and these places exist.
 fn arranged(files: &[&str], env: &[(&str, &str)], profile: &[&str], there: &[&str]) -> Arrangement {
@@ -118,4 +120,14 @@ fn the_documentation_shows_the_table() {
     let page = include_str!("../../../../docs/reference/sandbox.md");
     let table = as_markdown();
     assert!(page.contains(&table), "put this into docs/reference/sandbox.md:\n{table}");
+}
+
+#[test]
+fn agents_are_kept_from_the_checkout_unless_the_plan_opens_a_folder_in_it_or_around_it() {
+    let keeps = |writable: &str| {
+        let fences = Fences { writable: vec!["/srv".to_owned(), writable.to_owned()], ..Fences::default() };
+        Guard { fences, in_force: true, root: "/w/project".into(), common: None }.keeps_from_checkout()
+    };
+    assert!(["/w/project-2", "/w/other", "/cache"].into_iter().all(keeps));
+    assert!(!["/w/project", "/w/project/docs", "/w", "/"].into_iter().any(keeps));
 }
