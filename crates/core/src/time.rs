@@ -14,6 +14,10 @@ impl Timestamp {
         Timestamp(self.0.saturating_add(i64::try_from(span.0).unwrap_or(i64::MAX)))
     }
 
+    pub fn minus(self, span: Span) -> Timestamp {
+        Timestamp(self.0.saturating_sub(i64::try_from(span.0).unwrap_or(i64::MAX)))
+    }
+
     /// The time from `earlier` to here, nothing if the clock went backwards between them.
     pub fn since(self, earlier: Timestamp) -> Span {
         Span(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))

@@ -1,7 +1,7 @@
 //! Stopping, from a keyboard, from another terminal, and by force; then going on.
 
 use crate::{count, json, place, sandbox, status};
-use piton_testkit::sandbox::{Running, Sandbox, task, until};
+use piton_testkit::sandbox::{Running, Sandbox, task, until, writers};
 use rustix::process::Signal;
 
 /// T1 waits for us twice and counts its starts; T2 comes after it.
@@ -271,6 +271,24 @@ fn a_stopped_run_can_be_asked_about() {
     let _ = sandbox.run("why T1").exits(0).says("no engine is working on this run");
     let _ = sandbox.run("why T2").exits(0).says("T2 waits for 1 task it depends on");
     let _ = sandbox.run("output T1").exits(0);
+}
+
+#[test]
+fn a_log_can_begin_some_time_ago() {
+    let sandbox = sandbox();
+    sandbox.plan(&(task("T1", "") + &task("T2", "")));
+    sandbox.script(&writers(&["T1", "T2"]));
+    let clock = sandbox.root().join("clock");
+    let at = |hours: u64, line: &str| {
+        sandbox.write(&clock, &(hours * 3_600_000).to_string());
+        sandbox.piton(line.split(' ')).env("PITON_CLOCK", &clock).run()
+    };
+    let _ = at(0, "run plan.toml --task T1").exits(0);
+    let _ = at(3, "run plan.toml").exits(0);
+    let _ = at(3, "log --since 2h").exits(0).says("T2       landed").lacks("T1       landed");
+    let _ = at(3, "log --since 4h").exits(0).says("T2       landed").says("T1       landed");
+    let _ = at(9, "log --since 2h").exits(0).lacks("landed");
+    let _ = at(9, "log --since soon").exits(2).says("a span is a number with its unit");
 }
 
 #[test]

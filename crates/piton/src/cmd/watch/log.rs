@@ -5,7 +5,9 @@ use std::time::Duration;
 use clap::Args;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Event, Recorded};
+use piton_core::time::{Span, Timestamp};
 use piton_core::view::{self, Tone};
+use piton_engine::clock;
 use piton_engine::journal::Journal;
 
 use crate::args::Which;
@@ -33,6 +35,14 @@ pub(crate) struct LogArgs {
     /// Only the last N
     #[arg(long, short = 'n', value_name = "N")]
     pub last: Option<usize>,
+    /// Only the last while, such as `2h` or `30m`
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    pub since: Option<Span>,
+}
+
+fn span(text: &str) -> Result<Span, String> {
+    Span::parse(text)
+        .ok_or_else(|| "a span is a number with its unit, such as `2h`, `30m` or `90s`".to_owned())
 }
 
 /// Events read at once.
@@ -55,6 +65,19 @@ fn before_last(
             return Ok(first.or(events.last().map(|last| last.seq)).unwrap_or(0));
         }
         many *= 4;
+    }
+}
+
+/// The position of the last event before this time. Only what came after it is read, and a little more.
+fn before(time: Timestamp, last: impl Fn(usize) -> Outcome<Vec<Recorded>>) -> Outcome<u64> {
+    let mut many = 64;
+    loop {
+        let events = last(many)?;
+        match events.iter().rfind(|recorded| recorded.at < time) {
+            Some(older) => return Ok(older.seq),
+            None if events.len() < many => return Ok(0),
+            None => many *= 4,
+        }
     }
 }
 
@@ -84,12 +107,11 @@ pub(crate) fn log(args: &LogArgs) -> Outcome<Exit> {
     // The tasks that the run began with are not shown, and there may be many.
     let shows_plan = args.verbose || args.json || args.task.is_some();
     let begun = if shows_plan { 0 } else { journal.begun(&run)? };
-    let mut after = match args.last {
-        Some(last) => {
-            before_last(last, |many| last_of(&journal, &run, args.task.as_ref(), begun, many), is_shown)?
-        }
-        None => 0,
-    };
+    let last = |many| last_of(&journal, &run, args.task.as_ref(), begun, many);
+    let mut after = args.last.map_or(Ok(0), |wanted| before_last(wanted, last, is_shown))?;
+    if let Some(span) = args.since {
+        after = after.max(before(clock::now().minus(span), last)?);
+    }
     if after == 0 && begun > 0 {
         let first = journal.event(&run, 1)?;
         first.iter().for_each(|first| ui::answer_line(line::line(first)));
