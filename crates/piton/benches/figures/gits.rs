@@ -79,6 +79,7 @@ impl Watch {
 }
 
 /// A git that ran.
+#[derive(Clone)]
 pub(crate) struct Ran {
     pub(crate) words: String,
     time: Range<i128>,

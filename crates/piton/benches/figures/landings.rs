@@ -50,13 +50,18 @@ fn chain(files: usize) -> Vec<Figure> {
     let (lingering, before) = (watch.lingering(&project), watch.seen().len());
     let _ = project.piton("run plan.toml");
     let (journal, began) = (RunTimes::by(&project), began(&project));
-    let ran = watch.seen().into_iter().skip(before);
+    let ran: Vec<Ran> = watch.seen().into_iter().skip(before).collect();
     // A worktree is added in two steps. That of the task before is cleared, and moved in one step. What else runs beside
     // them takes one away.
     let steps = [" worktree add ", " reset "];
-    let others = [" read-tree -m -u ", " --no-overlay ", " status ", " clean ", " ls-files -z --others "];
-    let adds = |git: &Ran| steps.iter().chain(&others).any(|step| git.words.contains(step));
-    let (mut adds, others): (Vec<Ran>, Vec<Ran>) = ran.partition(adds);
+    let clears = [" --no-overlay ", " clean ", " ls-files -z --others "];
+    // A landing looks at the checkout and moves it in the same way.
+    let moves = [" read-tree -m -u ", " status "];
+    let is_one = |git: &Ran, words: &[&str]| words.iter().any(|word| git.words.contains(word));
+    let is_adding = |git: &&Ran| [&steps[..], &clears, &moves].iter().any(|words| is_one(git, words));
+    let is_landing = |git: &&Ran| !is_one(git, &steps) && !is_one(git, &clears);
+    let (mut adds, others): (Vec<Ran>, Vec<Ran>) =
+        (ran.iter().filter(is_adding).cloned().collect(), ran.iter().filter(is_landing).cloned().collect());
     for (step, longer) in steps.into_iter().zip(lingering) {
         adds.iter_mut().filter(|git| git.words.contains(step)).for_each(|git| git.lingers(longer));
     }
