@@ -243,6 +243,8 @@ pub(super) fn peek(path: &Utf8Path) -> Result<Option<()>, Trouble> {
 
 /// The format as SQLite sees it, its log included; 0 for a database still empty.
 fn format(connection: &Connection) -> Result<i64, Trouble> {
+    // All of it at one moment: another process may be making the tables.
+    let _moment = connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose()?;
     let pragma = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, i64>(0));
     match (pragma("PRAGMA application_id")?, pragma("PRAGMA user_version")?) {
         (APPLICATION, found) if found > FORMAT => Err(Trouble::Newer { found, known: FORMAT }),

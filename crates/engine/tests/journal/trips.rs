@@ -2,7 +2,7 @@
 
 use piton_core::plan::RunId;
 use piton_core::run::{Command, Proof, Recorded, Status};
-use piton_engine::journal::{CommandError, Trouble};
+use piton_engine::journal::{CommandError, Journal, Trouble};
 
 use crate::bench::{Folder, at, blocked, create, done, id, run_id, small, start, status, with_small};
 
@@ -90,5 +90,23 @@ fn runs_live_side_by_side() {
     assert_eq!(journal.events(&run_id(), 0, None, 99).unwrap().len(), 8);
     for run in [run_id(), second] {
         assert_eq!(journal.prove(&run).unwrap(), [""; 0]);
+    }
+}
+
+/// The first one makes the tables while the others look whose database it is.
+#[test]
+fn those_who_open_a_new_journal_at_once_all_get_it() {
+    for _ in 0..150 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = camino::Utf8Path::from_path(folder.path()).unwrap();
+        let start = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    start.wait();
+                    Journal::open(path).unwrap();
+                });
+            }
+        });
     }
 }
