@@ -204,7 +204,7 @@ impl Measured<'_> {
 
     /// Commands that read no run.
     fn of_no_run(&mut self) {
-        for line in ["help", "schema plan", "ops", "agents", "mcp"] {
+        for line in ["help", "schema plan", "agents", "mcp"] {
             self.often(&format!("`{line}`"), About::Nothing, line);
         }
         for _ in 0..ROUNDS {
@@ -282,6 +282,7 @@ impl Measured<'_> {
             "queue",
             "checks",
             "cost",
+            "ops",
             "orient",
             "system context",
         ];
