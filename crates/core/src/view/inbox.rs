@@ -1,6 +1,6 @@
 //! What waits for a person, over a whole run. Derived from its journal: what has solved itself is not in it.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::RunStatus;
 use crate::plan::{Digest, RunId, TaskId};
@@ -19,11 +19,16 @@ pub struct Item {
     /// Why, in one line.
     pub reason: String,
     /// Since when it waits, where that is known.
+    #[serde(serialize_with = "as_text")]
     pub since: Option<Timestamp>,
     /// Commands that answer it, most useful first.
     pub helps: Vec<String>,
     /// Who has seen it.
     pub seen_by: Vec<String>,
+}
+
+fn as_text<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    time.map(|time| time.to_string()).serialize(serializer)
 }
 
 /// What kind of thing it is. Those that hold up most come first.
@@ -71,8 +76,8 @@ impl Kind {
 #[expect(missing_debug_implementations, reason = "closures have nothing to show")]
 pub struct Around<'a> {
     pub status: &'a RunStatus,
-    /// When its journal was written last.
-    pub touched: Timestamp,
+    /// When something last happened in it. Notes do not count: that an item was seen is one.
+    pub active: Timestamp,
     /// Tasks that the plan has changed, or that are new there.
     pub asked: &'a [TaskId],
     /// Why a task waits for a person, and the commands that would help.
@@ -119,11 +124,12 @@ impl List<'_> {
     }
 
     fn whole(&mut self, around: &Around<'_>) {
-        let (at, since) = (around.touched.to_string(), Some(around.touched));
+        let since = Some(around.active);
         match around.status {
             RunStatus::Interrupted => {
                 let reason = "its engine has ended without a word: it crashed, or was killed".to_owned();
-                self.add(Kind::Run, &at, reason, since).helps = vec![RESUME.to_owned()];
+                let engine = self.run.engine.clone().unwrap_or_default();
+                self.add(Kind::Run, &engine, reason, since).helps = vec![RESUME.to_owned()];
             }
             RunStatus::Stale { gates } => {
                 let names: Vec<&str> = gates.iter().map(TaskId::as_str).collect();
@@ -133,15 +139,15 @@ impl List<'_> {
                 item.helps = gates.iter().map(|gate| format!("piton report {gate} done")).collect();
             }
             RunStatus::Stopped(StopReason::Budget { detail }) => {
-                self.add(Kind::Budget, &at, detail.clone(), since).helps =
+                self.add(Kind::Budget, detail, detail.clone(), since).helps =
                     vec!["piton cost".to_owned(), format!("{RESUME}   once `[budget]` allows more")];
             }
             RunStatus::Stopped(StopReason::Environment { detail }) => {
-                self.add(Kind::Run, &at, detail.clone(), since).helps =
+                self.add(Kind::Run, detail, detail.clone(), since).helps =
                     vec!["piton doctor".to_owned(), RESUME.to_owned()];
             }
             RunStatus::Stopped(StopReason::PlanChanged { detail }) if around.asked.is_empty() => {
-                self.add(Kind::Plan, &at, detail.clone(), since).helps = vec![RESUME.to_owned()];
+                self.add(Kind::Plan, detail, detail.clone(), since).helps = vec![RESUME.to_owned()];
             }
             _ => {}
         }
@@ -179,7 +185,7 @@ impl List<'_> {
         }
     }
 
-    /// What several wait for is told once.
+    /// Tasks that wait for the same thing are one item.
     fn landings(&mut self, tasks: &[Task], around: &Around<'_>) {
         let mut known: Vec<(&str, Vec<&Task>)> = Vec::new();
         for task in tasks {
@@ -211,7 +217,7 @@ impl List<'_> {
         };
         if let Some(kind) = kind {
             let (reason, helps) = (around.explain)(task);
-            // A task that is blocked again, for the same reason or another, waits anew.
+            // A task that is blocked again is a new item, also for the same reason.
             let what = format!("{id} {} {}", task.fence, task.failure_seq.unwrap_or_default());
             let item = self.add(kind, &what, reason, Some(task.since));
             (item.tasks, item.helps) = (vec![id.clone()], helps);

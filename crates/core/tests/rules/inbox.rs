@@ -11,7 +11,7 @@ fn items(bench: &Bench, status: &RunStatus, asked: &[&str]) -> Vec<Item> {
     let tasks: Vec<Task> = bench.state.tasks().cloned().collect();
     let asked: Vec<_> = asked.iter().map(|name| id(name)).collect();
     let explain = |task: &Task| (format!("{} waits", task.id), vec![format!("piton why {}", task.id)]);
-    let around = Around { status, touched: Timestamp(7), asked: &asked, explain: &explain };
+    let around = Around { status, active: Timestamp(7), asked: &asked, explain: &explain };
     inbox(run, &tasks, &around)
 }
 

@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 use piton_core::plan::RunId;
-use piton_core::run::Task;
+use piton_core::run::{Event, Task};
 use piton_core::view::{self, Around, CONCERNS, Item};
 use piton_engine::journal::{Journal, RunSummary};
 use piton_engine::project::Project;
@@ -13,6 +13,8 @@ use crate::{commands, paths};
 
 /// So many tasks of one status are told of in each run.
 const MOST: usize = 100;
+/// So many events are looked through for the last one that is not a note.
+const RECENT: usize = 50;
 
 /// Those that hold up most first. Closed runs, and runs that a newer one of the same plan has replaced, wait for nobody.
 pub(crate) fn of_project(project: &Project) -> Outcome<Vec<Item>> {
@@ -25,20 +27,14 @@ pub(crate) fn of_project(project: &Project) -> Outcome<Vec<Item>> {
     let open: Vec<&RunSummary> = all.iter().filter(is_open).collect();
     let mut items = Vec::new();
     for run in &open {
-        items.extend(of_run(project, &mut journal, &run.id, run.seq, open.len() > 1)?);
+        items.extend(of_run(project, &mut journal, &run.id, open.len() > 1)?);
     }
     items.sort_by_key(|item| (item.kind, item.since));
     Ok(items)
 }
 
 /// Commands in it can be typed as they are: where there are `others`, they name the run.
-fn of_run(
-    project: &Project,
-    journal: &mut Journal,
-    run: &RunId,
-    seq: u64,
-    others: bool,
-) -> Outcome<Vec<Item>> {
+fn of_run(project: &Project, journal: &mut Journal, run: &RunId, others: bool) -> Outcome<Vec<Item>> {
     let facts = standing::facts(journal, run)?;
     let counts = standing::summary(journal, &facts)?.counts;
     let stale = standing::stale(project, journal, &facts, &counts)?;
@@ -52,11 +48,13 @@ fn of_run(
     }
     let explain = |task: &Task| match explain::why(project, journal, &facts, &task.id) {
         Ok(Some(why)) => (why.causes.first().map(|cause| cause.text.clone()).unwrap_or_default(), why.helps),
-        // It is told of, whatever more cannot be read.
+        // It is listed even if its cause cannot be read.
         Ok(None) | Err(_) => (task.status().name().to_owned(), vec![format!("piton why {}", task.id)]),
     };
-    let touched = journal.event(run, seq)?.map_or(facts.created, |last| last.at);
-    let around = Around { status: &status, touched, asked: &asked, explain: &explain };
+    let last = journal.last_events(run, None, RECENT)?;
+    let last = last.iter().rfind(|recorded| !matches!(recorded.event, Event::Noted { .. }));
+    let active = last.map_or(facts.created, |last| last.at);
+    let around = Around { status: &status, active, asked: &asked, explain: &explain };
     let mut items = view::inbox(&facts, &tasks, &around);
     let plan = paths::typed(Utf8Path::new(&facts.plan));
     for item in &mut items {

@@ -1,6 +1,7 @@
 //! What waits for a person, over all runs of a project.
 
 use piton_testkit::sandbox::{Sandbox, task};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::sandbox;
@@ -16,7 +17,8 @@ fn waiting() -> Sandbox {
         "[T1]\nsignal BLOCKED:which of the two ridges?\n[T2]\nwrite T2.txt x\n[T3]\nwrite T3.txt x\n",
     );
     sandbox.write("T3.txt", "mine");
-    let _ = sandbox.run("run plan.toml --task T1 --task T2");
+    let _ = sandbox.run("run plan.toml --task T1").exits(4);
+    let _ = sandbox.run("run plan.toml --task T2").exits(4);
     let _ = sandbox.run("run plan.toml").exits(3);
     sandbox
 }
@@ -84,6 +86,28 @@ fn who_has_seen_what_is_kept_for_each_person() {
     let _ = new.lacks("ridges").says("T2");
     let _ = sandbox.run("inbox --new").exits(0).says("ridges");
     let _ = sandbox.run("inbox --seen ffffff").exits(1).says("nothing that waits for you has the key ffffff");
+}
+
+/// That it was seen is written into the journal of the run itself.
+#[test]
+fn an_engine_that_died_is_one_item_until_the_next() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.script("[T1]\nmeet SIDE/go\n");
+    sandbox.fifo("go");
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    run.until_says("attempt 1 started");
+    run.signal(Signal::KILL);
+    let _ = run.wait();
+    let before = items(&sandbox, "");
+    assert_eq!(kinds(&before), ["run"]);
+    assert!(before[0]["since"].as_str().is_some_and(|since| since.ends_with('Z')), "{before:?}");
+    let clock = sandbox.root().join("clock");
+    sandbox.write(&clock, "60000");
+    let later = sandbox.piton(["inbox", "--seen", "all"]).env("PITON_CLOCK", &clock);
+    let _ = later.run().exits(0).says("seen");
+    assert_eq!(kinds(&items(&sandbox, "--new")), [""; 0]);
+    assert_eq!(items(&sandbox, "")[0]["since"], before[0]["since"]);
 }
 
 #[test]
