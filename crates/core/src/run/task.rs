@@ -478,6 +478,10 @@ pub struct Progress {
     pub declined: bool,
     /// Position in the order of verification.
     pub queued: Option<u64>,
+    /// The same before it met a conflict. It has that again when it comes back: otherwise those that came after it land
+    /// first, and it meets the next conflict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place_kept: Option<u64>,
     pub intent: Option<Intent>,
     /// The merged tree that is about to land.
     pub merged: Option<Oid>,

@@ -53,22 +53,46 @@ fn a_task_is_judged_where_it_is_to_land_if_only_commands_judge_it() {
     );
 }
 
-#[test]
-fn what_is_red_only_on_the_merge_is_a_conflict() {
-    let mut bench = Bench::running(vec![spec("a", &[])]);
-    captured(&mut bench, "a", plain(7));
-    let proof = prove(&mut bench, &["a"]);
+/// It is red where it is to land, and not by itself.
+fn meets_a_conflict(bench: &mut Bench, name: &str) {
+    let proof = prove(bench, &[name]);
     let failed = Command::LandingFailed {
-        task: id("a"),
-        fence: bench.task("a").fence,
+        task: id(name),
+        fence: bench.task(name).fence,
         tip: oid(5),
         reason: "red".to_owned(),
         feedback: String::new(),
         pointers: Box::default(),
     };
     bench.accept(&failed.of_proof(proof));
+}
+
+#[test]
+fn what_is_red_only_on_the_merge_is_a_conflict() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    captured(&mut bench, "a", plain(7));
+    meets_a_conflict(&mut bench, "a");
     let task = bench.task("a");
     assert_eq!((task.spent, task.conflicts), (0, 1), "nobody pays for what others have changed");
+}
+
+#[test]
+fn whoever_met_a_conflict_comes_back_to_its_place_in_the_line() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);
+    captured(&mut bench, "a", plain(7));
+    captured(&mut bench, "b", plain(8));
+    meets_a_conflict(&mut bench, "a");
+    captured(&mut bench, "a", plain(9));
+    let first = |bench: &Bench| {
+        next(&bench.state, bench.now).into_iter().find_map(|action| match action {
+            Action::BeginProof { chain, .. } => chain.first().cloned(),
+            _ => None,
+        })
+    };
+    assert_eq!(first(&bench), Some(id("a")), "those that came after it would be its next conflict");
+    bench.accept(&Command::Reset { task: id("a"), by: "ann".to_owned() });
+    captured(&mut bench, "a", plain(10));
+    assert_eq!(first(&bench), Some(id("b")), "who begins again is the last");
 }
 
 #[test]

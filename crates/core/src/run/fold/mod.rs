@@ -317,7 +317,7 @@ impl State {
             }
             Event::VerificationStarted { task, lands, .. } => self.update(task, at, |task| {
                 task.decided = Status::Verifying;
-                task.progress.queued = lands.then_some(seq);
+                task.progress.queued = lands.then_some(task.progress.place_kept.unwrap_or(seq));
                 task.progress.waits = None;
             }),
             Event::ChecksEnded { task, tree, results, .. } => {
@@ -342,7 +342,8 @@ impl State {
             }
             Event::Verified { task, .. } => self.update(task, at, |task| {
                 task.decided = Status::Verified;
-                task.progress.queued.get_or_insert(seq);
+                let place = task.progress.place_kept.unwrap_or(seq);
+                task.progress.queued.get_or_insert(place);
                 task.progress.waits = None;
             }),
             Event::Failed { task, class, next, behind, .. } => {
@@ -604,7 +605,10 @@ impl State {
             };
             task.progress.intent = None;
             task.progress.carries.clear();
-            task.progress.queued = None;
+            let place = task.progress.queued.take();
+            if class == Class::Conflict {
+                task.progress.place_kept = place.or(task.progress.place_kept);
+            }
             task.progress.waits = None;
             task.progress.uncommitted.clear();
             task.progress.behind = behind.cloned();
@@ -672,6 +676,6 @@ pub(super) fn release(task: &mut Task) {
     task.progress.red = None;
     task.progress.intent = None;
     task.progress.carries.clear();
-    task.progress.queued = None;
+    (task.progress.queued, task.progress.place_kept) = (None, None);
     task.progress.waits = None;
 }
