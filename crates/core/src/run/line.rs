@@ -18,7 +18,7 @@ use crate::plan::{Land, Oid, TaskId};
 use crate::time::{Span, Timestamp};
 
 /// So many candidates are proven together at most.
-const MOST_TOGETHER: usize = 16;
+pub(super) const MOST_TOGETHER: usize = 16;
 /// A candidate that was set aside so often begins the next chain, by itself.
 const MOST_PASSED_OVER: u32 = 2;
 /// Of a red group, groups of a quarter are proven next. With halves it takes longer until it is known who is red; each alone
@@ -77,6 +77,9 @@ pub struct Proving {
     /// The target has moved, and not by those at the front of the chain.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outdated: bool,
+    /// Candidates whose own check is red in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub red_of: Vec<TaskId>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +103,9 @@ pub enum ProofEnd {
     /// A check is red on the tree of several candidates.
     Red {
         reason: String,
+        /// Those of them whose own check it is.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        of: Vec<TaskId>,
     },
     /// Its one candidate cannot be proven on a merge: its checks run on the work by itself.
     NotHere {
@@ -212,16 +218,17 @@ impl Line {
         !self.took.is_zero() && self.took < SHORT
     }
 
-    /// Those that were red together, in smaller groups of neighbours.
+    /// Those that were red together, in smaller groups.
     fn smaller<'t>(&self, suspects: &[&'t TaskId]) -> impl Iterator<Item = Vec<&'t TaskId>> + use<'t> {
         let mut groups: Vec<(usize, Vec<&TaskId>)> = Vec::new();
         for &task in suspects {
             let most = self.fewer.get(task).copied().unwrap_or(1);
-            match groups.last_mut() {
-                Some((same, group)) if *same == most && group.len() < most.min(self.rate.group()) => {
-                    group.push(task);
-                }
-                _ => groups.push((most, vec![task])),
+            let has_room = |(same, group): &&mut (usize, Vec<_>)| {
+                *same == most && group.len() < most.min(self.rate.group())
+            };
+            match groups.iter_mut().find(has_room) {
+                Some((_, group)) => group.push(task),
+                None => groups.push((most, vec![task])),
             }
         }
         groups.into_iter().map(|(_, group)| group)
@@ -341,16 +348,17 @@ impl Line {
 impl Line {
     pub(super) fn begin(&mut self, number: u64, chain: &[TaskId], alone: bool, at: Timestamp) {
         self.begun = self.begun.max(number);
-        let (stage, outdated) = (Stage::UnderWay, false);
-        self.proofs.insert(number, Proving { chain: chain.to_vec(), alone, since: at, stage, outdated });
+        let (chain, stage) = (chain.to_vec(), Stage::UnderWay);
+        let proof = Proving { chain, alone, since: at, stage, outdated: false, red_of: Vec::new() };
+        self.proofs.insert(number, proof);
     }
 
     pub(super) fn end(&mut self, number: u64, end: &ProofEnd, at: Timestamp) {
         match end {
             ProofEnd::Passed { tree } => self.pass(number, tree, at),
-            ProofEnd::Red { .. } => {
+            ProofEnd::Red { of, .. } => {
                 if let Some(proof) = self.proofs.get_mut(&number) {
-                    proof.stage = Stage::Red;
+                    (proof.stage, proof.red_of) = (Stage::Red, of.clone());
                 }
             }
             ProofEnd::Conflict { task, .. } => {
@@ -466,23 +474,31 @@ impl Line {
     }
 
     /// The members of a red chain are to blame that no shorter chain has, once it is known of each of these that it passes.
+    /// Most often it is the one whose own check is red: the others are proven next without it, all together.
     fn blame(&mut self) {
-        while let Some((blamed, alone)) = self.blamed() {
-            let most = blamed.len().div_ceil(SPLIT).min(blamed.len() - 1).max(1);
-            blamed.iter().for_each(|task| self.put_aside(task, most, alone));
+        while let Some((proof, blamed)) = self.blamed() {
+            let (alone, red_of) = (proof.alone, proof.red_of.clone());
+            let (mut first, mut others): (Vec<TaskId>, Vec<TaskId>) =
+                blamed.into_iter().partition(|task| red_of.contains(task));
+            if first.is_empty() {
+                std::mem::swap(&mut first, &mut others);
+            }
+            let most = first.len().div_ceil(SPLIT).min(first.len() - 1).max(1);
+            first.iter().for_each(|task| self.put_aside(task, most, alone));
+            others.iter().for_each(|task| self.put_aside(task, others.len(), alone));
         }
     }
 
-    /// Those of the first red chain of which that is known, and whether they were proven apart.
-    fn blamed(&self) -> Option<(Vec<TaskId>, bool)> {
+    /// Those of the first red chain of which that is known.
+    fn blamed(&self) -> Option<(&Proving, Vec<TaskId>)> {
         let has_passed = |proof: &Proving| matches!(proof.stage, Stage::Passed(_));
         let is_settled = |proof: &&Proving| proof.stage == Stage::Red && self.shorter(proof).all(has_passed);
         let proof = self.proofs.values().find(is_settled)?;
-        let Proving { chain, alone, .. } = proof;
+        let chain = &proof.chain;
         let passed = self.shorter(proof).map(|other| other.chain.len()).max().unwrap_or_default();
         // All of what is about to land has passed.
         let landing = if chain.starts_with(&self.landing) { self.landing.len() } else { 0 };
-        Some((chain[passed.max(landing).min(chain.len() - 1)..].to_vec(), *alone))
+        Some((proof, chain[passed.max(landing).min(chain.len() - 1)..].to_vec()))
     }
 
     /// Chains that a chain goes on from.

@@ -57,7 +57,7 @@ impl Bench {
     }
 
     fn red(&mut self, number: u64) {
-        self.end(number, &ProofEnd::Red { reason: "red".to_owned() });
+        self.end(number, &ProofEnd::Red { reason: "red".to_owned(), of: Vec::new() });
     }
 
     /// Land what lands next, and say what that was.
@@ -183,7 +183,7 @@ fn while_a_landing_waits_for_a_person_others_are_proven_on_top_of_it() {
     assert_eq!(bench.begin("b c"), "", "one short proof at a time");
     bench.line.end(2, &ProofEnd::Passed { tree: tree(2) }, bench.now);
     assert_eq!(bench.begin("b c"), "3:a,b,c");
-    bench.line.end(3, &ProofEnd::Red { reason: "red".to_owned() }, bench.now);
+    bench.line.end(3, &ProofEnd::Red { reason: "red".to_owned(), of: Vec::new() }, bench.now);
     assert_eq!(bench.begin("b c"), "4!c", "whose fault it is, is found out");
 }
 
@@ -198,6 +198,17 @@ fn each_member_of_a_red_group_is_proven_alone_and_the_good_ones_land() {
     bench.pass(3);
     assert_eq!(bench.land(), "b");
     assert_eq!(bench.begin("c d"), "4!c");
+}
+
+#[test]
+fn whose_own_check_is_red_is_proven_without_the_others() {
+    let mut bench = Bench::new(1);
+    assert_eq!(bench.begin("a b c d"), "1:a,b,c,d");
+    bench.end(1, &ProofEnd::Red { reason: "red".to_owned(), of: ids("b") });
+    assert_eq!(bench.begin("a b c d"), "2!a,c,d");
+    bench.pass(2);
+    assert_eq!(bench.land(), "a,c,d");
+    assert_eq!(bench.begin("b e"), "3!b");
 }
 
 #[test]

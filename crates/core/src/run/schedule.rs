@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::command::Command;
 use super::event::{Selection, StopMode};
-use super::line::{Proposal, Proving};
+use super::line::{MOST_TOGETHER, Proposal, Proving};
 use super::overload;
 use super::provider::{all_are_out, is_let_in, limits, probes};
 use super::state::{ReadyKey, Run, State};
@@ -189,7 +189,7 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
 
 /// Until when the line waits for more candidates, if any may come soon and no task waits for one that is there.
 fn gathers_until(state: &State, run: &Run, now: Timestamp) -> Option<Timestamp> {
-    let are_enough = state.queue.len() + 1 >= run.session.max_parallel as usize;
+    let are_enough = state.queue.len() >= MOST_TOGETHER;
     let may_come = run.slots > run.judged_there;
     let is_awaited = |id: &TaskId| state.links(id).is_ok_and(|links| !links.dependents.is_empty());
     let is_calm = may_come && !are_enough && !state.queue.is_empty();

@@ -3,7 +3,8 @@
 use super::ending::NO_TEST;
 use super::event::{CheckResult, Verdict};
 use super::report::Tests;
-use crate::plan::{Digest, READ_TO_THE_END};
+use super::task::Task;
+use crate::plan::{Digest, READ_TO_THE_END, TaskId};
 use crate::runners;
 
 /// Longest excerpt of one check's output in feedback.
@@ -51,6 +52,12 @@ pub fn tests(results: &[CheckResult]) -> Option<Tests> {
 /// The checks that did not pass.
 pub fn red(results: &[CheckResult]) -> Vec<Digest> {
     results.iter().filter(|result| !result.verdict.lets_pass()).map(|result| result.check.clone()).collect()
+}
+
+/// Those of the tasks whose own check is among the red ones.
+pub fn whose<'t>(tasks: impl Iterator<Item = &'t Task>, red: &[Digest]) -> Vec<TaskId> {
+    let theirs = tasks.filter(|task| task.judges.iter().any(|check| red.contains(check)));
+    theirs.map(|task| task.id.clone()).collect()
 }
 
 /// One line about the first check that did not pass.

@@ -161,7 +161,7 @@ pub fn describe(event: &Event) -> Description {
         }
         Event::ProofEnded { end, .. } => match end {
             ProofEnd::Passed { .. } => (Tone::Quiet, "they passed, and wait to land".to_owned()),
-            ProofEnd::Red { reason } => {
+            ProofEnd::Red { reason, .. } => {
                 (Tone::Plain, format!("not all can land together, so fewer are checked at once: {reason}"))
             }
             ProofEnd::NotHere { reason } => {

@@ -2,7 +2,8 @@
 
 use piton_core::plan::Oid;
 use piton_core::run::line::{ProofEnd, Stage};
-use piton_core::run::{Action, Carried, Command, Event, Intent, Proof, Status, Verdict, next};
+use piton_core::run::{Action, Carried, Command, Event, Intent, Proof, Status, Verdict, next, wake_at};
+use piton_core::time::Span;
 
 use crate::bench::{Bench, evidence, id, oid, spec};
 
@@ -111,7 +112,7 @@ fn what_is_about_to_land_with_another_can_be_neither_taken_away_nor_failed() {
         pointers: Box::default(),
     };
     assert!(bench.refuse(&failed).stale);
-    let red = ProofEnd::Red { reason: "red".to_owned() };
+    let red = ProofEnd::Red { reason: "red".to_owned(), of: Vec::new() };
     assert!(bench.refuse(&Command::ProofEnded { proof: 1, end: red, results: Vec::new() }).stale);
 }
 
@@ -151,6 +152,26 @@ fn what_passed_while_another_landed_lands_next() {
     assert!(next(&bench.state, bench.now).contains(&land));
     // Nothing is run again: the tree is the one that passed.
     bench.accept(&prepare(&bench, &["b"], &[]));
+}
+
+/// The more land together, the fewer checks each of them pays for.
+#[test]
+fn a_short_proof_waits_a_moment_for_the_agents_at_work_however_many_candidates_there_are() {
+    let mut bench = Bench::running(["a", "b", "c", "d", "e"].map(|name| spec(name, &[])).to_vec());
+    for (no, name) in ["a", "b", "c", "d"].iter().enumerate() {
+        bench.verify(name, no as u64 + 1, 0);
+    }
+    bench.start("e");
+    begin(&mut bench, &["a"]);
+    bench.now = bench.now.plus(Span(500));
+    bench.accept(&prepare(&bench, &["a"], &["a"]));
+    bench.accept(&landed(&bench, "a"));
+    let begins = |bench: &Bench| {
+        next(&bench.state, bench.now).iter().any(|action| matches!(action, Action::BeginProof { .. }))
+    };
+    assert!(!begins(&bench));
+    bench.now = wake_at(&bench.state, bench.now).expect("it looks again");
+    assert!(begins(&bench), "not for long");
 }
 
 /// It would fail to move the target, and take every other proof along.

@@ -60,7 +60,8 @@ pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> 
     };
     let mut results = run_unproven(order, &candidate, &tree, &all, on_red)?;
     if let Some(reason) = verdict::reason(&results).filter(|_| on_red == OnRed::Stop) {
-        return Ok(vec![ended(ProofEnd::Red { reason }, Vec::new())]);
+        let of = verdict::whose(order.chain(), &verdict::red(&results));
+        return Ok(vec![ended(ProofEnd::Red { reason, of }, Vec::new())]);
     }
     if let Some(waits) = target_is_red(order, &tip, &all, &results)? {
         return Ok(vec![waits]);

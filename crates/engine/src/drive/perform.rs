@@ -84,7 +84,7 @@ fn carry_out(order: &Order) -> Vec<Command> {
         }
         // Which task is to blame shows when each is proven alone.
         (Action::Prove { proof, .. } | Action::Land { proof, .. }, _) if !order.ahead.is_empty() => {
-            let end = ProofEnd::Red { reason: trouble.to_string() };
+            let end = ProofEnd::Red { reason: trouble.to_string(), of: Vec::new() };
             vec![Command::ProofEnded { proof: *proof, end, results: Vec::new() }]
         }
         // Once the intent is journaled, only git knows whether the target moved: look again, do not guess.

@@ -225,7 +225,7 @@ impl Ours {
 
     /// Of several, some are red.
     fn red(&mut self, world: &mut World<'_>, Running { number, chain, .. }: &Running) {
-        let end = ProofEnd::Red { reason: "red".to_owned() };
+        let end = ProofEnd::Red { reason: "red".to_owned(), of: Vec::new() };
         self.say(world, *number, Command::ProofEnded { proof: *number, end, results: Vec::new() });
         let line = self.state.run().map(|run| &run.line);
         let times = chain.iter().filter_map(|task| line.map(|line| line.times_set_aside(task)));

@@ -132,6 +132,7 @@ pub const SITUATIONS: &[&str] = &[
     "a verdict was carried over",
     "proven together",
     "red in company",
+    "red in company by an own check",
     "red where it is to land, and by itself",
     "red where it is to land, and not by itself",
     "conflict in a chain",

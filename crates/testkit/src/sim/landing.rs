@@ -143,8 +143,12 @@ impl Sim {
     fn red_together(&mut self, number: u64, members: &[Task], tip: CommitNo, red: &[Digest]) -> Vec<Command> {
         let reason = "red".to_owned();
         let [task] = members else {
+            let of = verdict::whose(members.iter(), red);
             self.coverage.saw("red in company");
-            return vec![ended(number, ProofEnd::Red { reason })];
+            if !of.is_empty() {
+                self.coverage.saw("red in company by an own check");
+            }
+            return vec![ended(number, ProofEnd::Red { reason, of })];
         };
         if task.decided == Status::Verifying {
             if let Some(commands) = self.red_by_itself(task, red) {
