@@ -39,8 +39,12 @@ const PAGE_BYTES: i64 = 2048;
 const LOG_BYTES: u64 = 1024 * (PAGE_BYTES as u64 + 24);
 
 /// Each brings the format one number up. A number that was released is never edited.
-const MIGRATIONS: [&str; 3] =
-    [include_str!("format-1.sql"), include_str!("format-2.sql"), include_str!("format-3.sql")];
+const MIGRATIONS: [&str; 4] = [
+    include_str!("format-1.sql"),
+    include_str!("format-2.sql"),
+    include_str!("format-3.sql"),
+    include_str!("format-4.sql"),
+];
 
 pub(super) const FORMAT: i64 = MIGRATIONS.len() as i64;
 
