@@ -23,6 +23,9 @@ const SHARE: u64 = 125;
 const MOST_FILES: usize = 2_000;
 const MOST_BYTES: u64 = 50_000_000;
 
+/// An agent that knows of so many knows enough: which others come on top of them is not looked at.
+const MOST_CONFLICTS: usize = 3;
+
 /// When to look next.
 #[derive(Debug)]
 pub(super) struct Outlook {
@@ -165,6 +168,9 @@ fn look<'s>(
         let with_target = if landed.is_some() { conflicts(&tip, &commit)? } else { Vec::new() };
         ahead.extend((!with_target.is_empty()).then_some(ConflictAhead { with: None, files: with_target }));
         for other in works.iter().filter(|other| !other.files.is_disjoint(&files)) {
+            if ahead.len() >= MOST_CONFLICTS {
+                break;
+            }
             let files = conflicts(&other.commit, &commit)?;
             let with = Some(other.scene.task.clone());
             ahead.extend((!files.is_empty()).then_some(ConflictAhead { with, files }));

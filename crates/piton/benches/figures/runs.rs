@@ -32,7 +32,7 @@ pub(crate) fn engine(project: &Project) -> Child {
 pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(120), "it does not come");
+        assert!(start.elapsed() < Duration::from_secs(900), "it does not come");
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -91,18 +91,26 @@ fn at_rest() -> Vec<Figure> {
 
 /// What it takes to look for conflicts, with the git processes of it, while agents have changed the same file.
 fn conflicts() -> Figure {
-    const REST: Duration = Duration::from_secs(95);
+    /// A look that is over uses nothing for so long.
+    const OVER: Duration = Duration::from_secs(3);
     let agent = "echo $PITON_TASK >> src/0/0/0.txt; echo $PITON_TASK > $PITON_TASK.txt; \
                  date +%s%N >> \"$HOME/.cache/began\"; sleep 600";
     let project = Project::new(&plan(16, 16, agent, |_| String::new()), 10_000);
     let child = engine(&project);
     until(|| began(&project).len() == 16);
-    thread::sleep(Duration::from_secs(1));
-    let all = |pid| cpu_ticks(pid) + cpu_ticks_of_children(pid);
-    let before = all(child.id());
-    thread::sleep(REST);
-    let used = (all(child.id()) - before) as f64 / REST.as_secs_f64();
-    assert!(project.piton("log").contains("a conflict is coming"));
+    until(|| project.piton("log").contains("a conflict is coming"));
+    let git = || cpu_ticks_of_children(child.id());
+    let at_rest = || {
+        let before = git();
+        thread::sleep(OVER);
+        git() == before
+    };
+    until(at_rest);
+    // From the end of one look to the end of the next.
+    let (all, since, first) = (|| cpu_ticks(child.id()) + git(), Instant::now(), git());
+    let before = all();
+    until(|| git() > first && at_rest());
+    let used = (all() - before) as f64 / since.elapsed().as_secs_f64();
     stop(&project, child);
     Figure::plain(
         "processor with conflicts looked for, 16 agents in 10,000 files (with all git processes)",
