@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people, which may panic")]
 
 mod bench;
+mod builds;
 mod checked;
 mod commands;
 mod files;
@@ -26,7 +27,7 @@ use bench::Figure;
 
 type Part = (&'static str, fn() -> Vec<Figure>);
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     ("journal", journal::figures),
     ("ledger", ledger::figures),
     ("files", files::figures),
@@ -35,6 +36,7 @@ const PARTS: [Part; 10] = [
     ("checked", checked::figures),
     ("waiting", waiting::figures),
     ("landings", landings::figures),
+    ("builds", builds::figures),
     ("streams", streams::figures),
     ("makespan", makespans::figures),
 ];

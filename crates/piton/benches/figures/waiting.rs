@@ -47,7 +47,8 @@ fn run(program: &str, clash: bool) -> Duration {
     let project = Project::new(&text, 100);
     let mut command = project.command(program, &project.repo);
     let (took, output) = timed(|| command.args(["run", "plan.toml"]).output().unwrap());
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    println!("  {program}: {}", show(took));
+    let is_done = output.status.success();
+    assert!(is_done || program != PITON, "{}", String::from_utf8_lossy(&output.stderr));
+    println!("  {program}: {}{}", show(took), if is_done { "" } else { ", and not all landed" });
     took
 }
