@@ -218,17 +218,16 @@ impl Line {
         !self.took.is_zero() && self.took < SHORT
     }
 
-    /// Those that were red together, in smaller groups.
+    /// Those that were red together, in smaller groups of neighbours.
     fn smaller<'t>(&self, suspects: &[&'t TaskId]) -> impl Iterator<Item = Vec<&'t TaskId>> + use<'t> {
         let mut groups: Vec<(usize, Vec<&TaskId>)> = Vec::new();
         for &task in suspects {
             let most = self.fewer.get(task).copied().unwrap_or(1);
-            let has_room = |(same, group): &&mut (usize, Vec<_>)| {
-                *same == most && group.len() < most.min(self.rate.group())
-            };
-            match groups.iter_mut().find(has_room) {
-                Some((_, group)) => group.push(task),
-                None => groups.push((most, vec![task])),
+            match groups.last_mut() {
+                Some((same, group)) if *same == most && group.len() < most.min(self.rate.group()) => {
+                    group.push(task);
+                }
+                _ => groups.push((most, vec![task])),
             }
         }
         groups.into_iter().map(|(_, group)| group)
@@ -474,18 +473,15 @@ impl Line {
     }
 
     /// The members of a red chain are to blame that no shorter chain has, once it is known of each of these that it passes.
-    /// Most often it is the one whose own check is red: the others are proven next without it, all together.
+    /// Most often it is the one whose own check is red: then the others stay in the line as they were.
     fn blame(&mut self) {
         while let Some((proof, blamed)) = self.blamed() {
             let (alone, red_of) = (proof.alone, proof.red_of.clone());
-            let (mut first, mut others): (Vec<TaskId>, Vec<TaskId>) =
+            let (own, others): (Vec<TaskId>, Vec<TaskId>) =
                 blamed.into_iter().partition(|task| red_of.contains(task));
-            if first.is_empty() {
-                std::mem::swap(&mut first, &mut others);
-            }
-            let most = first.len().div_ceil(SPLIT).min(first.len() - 1).max(1);
-            first.iter().for_each(|task| self.put_aside(task, most, alone));
-            others.iter().for_each(|task| self.put_aside(task, others.len(), alone));
+            let suspects = if own.is_empty() { others } else { own };
+            let most = suspects.len().div_ceil(SPLIT).min(suspects.len() - 1).max(1);
+            suspects.iter().for_each(|task| self.put_aside(task, most, alone));
         }
     }
 
