@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use piton_core::run::Status;
-use piton_core::view::Tone;
+use piton_core::view::{self, Tone};
 
 use crate::commands;
 use crate::failure::Failure;
@@ -93,16 +93,17 @@ pub(crate) fn tone(tone: Tone) -> Style {
 
 /// A sign and a colour; the sign alone is enough.
 pub(crate) fn status_sign(status: Status) -> (&'static str, Style) {
-    match status {
-        Status::Pending | Status::Waiting => ("·", DIM),
-        Status::InProgress | Status::Confirming | Status::Verifying => ("▸", BUSY),
-        Status::Verified | Status::Merging => ("◆", BUSY),
-        Status::Completed => ("✓", GOOD),
-        Status::Failed => ("↻", WARNING),
-        Status::Abandoned => ("✗", BAD),
-        Status::Blocked => ("!", BAD),
-        Status::Skipped | Status::Unreachable | Status::PassedOver => ("-", WARNING),
-    }
+    let style = match status {
+        Status::Pending | Status::Waiting => DIM,
+        Status::InProgress | Status::Confirming | Status::Verifying | Status::Verified | Status::Merging => {
+            BUSY
+        }
+        Status::Completed => GOOD,
+        Status::Failed => WARNING,
+        Status::Abandoned | Status::Blocked => BAD,
+        Status::Skipped | Status::Unreachable | Status::PassedOver => WARNING,
+    };
+    (view::sign(status), style)
 }
 
 /// What came from outside, made safe to show: no control characters.

@@ -2,6 +2,7 @@
 
 mod cost;
 mod describe;
+pub mod graph;
 mod inbox;
 mod landing;
 mod orient;
@@ -29,6 +30,20 @@ pub fn bar(done: u32, total: u32) -> String {
     let filled = if total == 0 { 0 } else { u64::from(done.min(total)) * 20 / u64::from(total) };
     let filled = usize::try_from(filled).unwrap_or(20);
     format!("{}{}", "█".repeat(filled), "░".repeat(20 - filled))
+}
+
+/// A sign for a status. It says enough without a colour.
+pub fn sign(status: Status) -> &'static str {
+    match status {
+        Status::Pending | Status::Waiting => "·",
+        Status::InProgress | Status::Confirming | Status::Verifying => "▸",
+        Status::Verified | Status::Merging => "◆",
+        Status::Completed => "✓",
+        Status::Failed => "↻",
+        Status::Abandoned => "✗",
+        Status::Blocked => "!",
+        Status::Skipped | Status::Unreachable | Status::PassedOver => "-",
+    }
 }
 
 /// `after 2 attempts`. A task may also end before it has spent one: a person abandoned it, or it turned out to be
