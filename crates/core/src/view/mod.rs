@@ -9,6 +9,8 @@ mod orient;
 pub mod preview;
 mod stream;
 mod summary;
+pub mod timeline;
+mod trace;
 mod usage;
 mod why;
 
@@ -19,6 +21,7 @@ pub use landing::{conflicts_ahead, in_line, policy};
 pub use orient::{Format, Orientation};
 pub use stream::{Lines, Stream};
 pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code, group_status};
+pub use trace::otlp;
 pub use usage::{bill, dollars, of_bill, used, used_in_all};
 pub use why::{Setting, Sources, Why, ahead, commit_command, first_dead, why};
 

@@ -25,3 +25,4 @@ mod revisions;
 mod sequence;
 mod siblings;
 mod table;
+mod timeline;

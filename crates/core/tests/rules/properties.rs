@@ -13,6 +13,7 @@ use piton_core::time::{Span, Timestamp};
 use proptest::prelude::*;
 
 use crate::bench::{Bench, evidence, id, oid, plan, spec, work};
+use crate::timeline::{bars_agree_with_the_state, spans_are_nested};
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
@@ -362,6 +363,8 @@ proptest! {
             bench.now = Timestamp(bench.now.0 + i64::from(dice.3) * 7_000 - i64::from(dice.2) * 2_000);
         }
         prop_assert!(fold(&bench.journal).agrees_with(&bench.state));
+        bars_agree_with_the_state(&bench.journal, &bench.state, bench.now)?;
+        spans_are_nested(&bench.journal, bench.now)?;
     }
 }
 
