@@ -27,11 +27,12 @@ mod tests;
 use std::fs::File;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::RunId;
+use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Closed, Counts, Recorded, Refusal, StopMode, StopReason};
 use piton_core::time::{Span, Timestamp};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use serde::Deserialize;
 
 pub use error::{CommandError, JournalError, Trouble};
 pub use recover::{Recovery, Salvaged};
@@ -78,6 +79,14 @@ pub struct CheckCount {
     pub flakes: u32,
     /// All runs together.
     pub took: Span,
+}
+
+/// What an outline of a plan shows of a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Outline {
+    pub title: String,
+    #[serde(default)]
+    pub depends_on: Vec<TaskId>,
 }
 
 /// A run without its tasks.

@@ -8,11 +8,12 @@ use piton_core::run::{Event, Horizon, Links, Missing, Recorded, Run, Selection, 
 use piton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use super::Cell;
 use super::error::Trouble;
 use super::lanes::lane;
 use super::rows::{Begun, CellRow, LAYOUT, Moving, TASK_COLUMNS, TaskRow, commit_key, key, unkey, unsigned};
+use super::{Cell, Outline};
 
 /// The head of a run: its number and last position.
 #[derive(Clone, Debug)]
@@ -305,15 +306,24 @@ pub(super) fn spec_of(recorded: Recorded) -> Result<TaskSpec, Trouble> {
 /// The title in an event that holds a task, without the rest of its spec.
 pub(super) fn title_of(body: &str) -> Result<String, Trouble> {
     #[derive(Deserialize)]
-    struct Planned {
-        spec: Titled,
-    }
-    #[derive(Deserialize)]
     struct Titled {
         title: String,
     }
-    let planned: Result<Planned, _> = serde_json::from_str(body);
-    planned.map(|planned| planned.spec.title).map_err(|error| Trouble::snapshot(format!("a spec: {error}")))
+    part_of_spec::<Titled>(body).map(|part| part.title)
+}
+
+/// The part of a spec that an outline of the plan shows.
+pub(super) fn outline_of(body: &str) -> Result<Outline, Trouble> {
+    part_of_spec(body)
+}
+
+fn part_of_spec<T: DeserializeOwned>(body: &str) -> Result<T, Trouble> {
+    #[derive(Deserialize)]
+    struct Planned<T> {
+        spec: T,
+    }
+    let planned: Result<Planned<T>, _> = serde_json::from_str(body);
+    planned.map(|planned| planned.spec).map_err(|error| Trouble::snapshot(format!("a spec: {error}")))
 }
 
 /// The events of a run after `seq`.

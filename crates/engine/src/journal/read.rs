@@ -12,7 +12,7 @@ use super::error::{JournalError, Trouble};
 use super::lanes::{has_turn, lane, lanes_of};
 use super::query::{self, Head, NextTasks};
 use super::rows::{LAYOUT, REMOVED, STATUS, TASK_COLUMN_COUNT, TASK_COLUMNS, TaskRow, key, unsigned};
-use super::{Cell, CheckCount, Journal, RunSummary, write};
+use super::{Cell, CheckCount, Journal, Outline, RunSummary, write};
 
 impl Journal {
     /// Every run, newest first.
@@ -258,6 +258,21 @@ impl Journal {
 
     /// Every task that the plan has, with its title, in the order of their ids. Nothing else of their specs is decoded.
     pub fn titled(&self, run: &RunId) -> Result<Vec<(Task, String)>, JournalError> {
+        self.planned(run, query::title_of, |spec| spec.title)
+    }
+
+    /// The same with what each waits for.
+    pub fn outlined(&self, run: &RunId) -> Result<Vec<(Task, Outline)>, JournalError> {
+        let of_spec = |spec: TaskSpec| Outline { title: spec.title, depends_on: spec.depends_on };
+        self.planned(run, query::outline_of, of_spec)
+    }
+
+    fn planned<T: Default>(
+        &self,
+        run: &RunId,
+        of_body: impl Fn(&str) -> Result<T, Trouble>,
+        of_spec: impl Fn(TaskSpec) -> T,
+    ) -> Result<Vec<(Task, T)>, JournalError> {
         self.in_run(run, |db, head| {
             let mut tasks = Vec::new();
             if head.layout == LAYOUT {
@@ -268,15 +283,14 @@ impl Journal {
                 let mut select = db.prepare_cached(&sql)?;
                 let mut rows = select.query(params![head.no, key(head.no, 0)])?;
                 while let Some(row) = rows.next()? {
-                    let title =
-                        query::title_of(row.get_ref(TASK_COLUMN_COUNT)?.as_str().unwrap_or_default())?;
-                    tasks.push((TaskRow::read(row)?.task()?, title));
+                    let planned = of_body(row.get_ref(TASK_COLUMN_COUNT)?.as_str().unwrap_or_default())?;
+                    tasks.push((TaskRow::read(row)?.task()?, planned));
                 }
             } else {
                 for task in query::replay(db, run, head.no)?.tasks().filter(|task| !task.removed) {
                     let spec =
                         query::event(db, run, head.no, task.spec_seq)?.map(query::spec_of).transpose()?;
-                    tasks.push((task.clone(), spec.map(|spec| spec.title).unwrap_or_default()));
+                    tasks.push((task.clone(), spec.map(&of_spec).unwrap_or_default()));
                 }
             }
             tasks.sort_unstable_by(|(one, _), (other, _)| one.id.cmp(&other.id));
@@ -340,25 +354,30 @@ impl Journal {
     /// What the journal holds beyond the state, for tasks that something has happened to. What was only planned is not
     /// read, so the cost depends on what has happened, and not on the size of the plan.
     pub fn happened(&self, run: &RunId) -> Result<Chronicle, JournalError> {
+        Ok(Chronicle::of(&self.events_that_happened(run)?))
+    }
+
+    /// The events of the run as a whole, and of the tasks that something has happened to, in order.
+    pub fn events_that_happened(&self, run: &RunId) -> Result<Vec<Recorded>, JournalError> {
         self.in_run(run, |db, head| {
             let begun = query::begun(db, head.no)?;
             if begun == 0 {
-                return Ok(Chronicle::of(&query::events(db, run, head.no, 0, usize::MAX)?));
+                return query::events(db, run, head.no, 0, usize::MAX);
             }
             let since = query::events(db, run, head.no, begun, usize::MAX)?;
             // A story begins with what was planned.
-            let mut planned = Vec::new();
+            let mut events: Vec<Recorded> = query::event(db, run, head.no, 1)?.into_iter().collect();
             let mut first = db.prepare_cached(
                 "SELECT no, at, body FROM events WHERE task = ?1 AND no > ?2 AND no <= ?3 ORDER BY no LIMIT 1",
             )?;
             let (from, to) = (key(head.no, 0), key(head.no, begun));
             let touched: BTreeSet<&TaskId> = since.iter().filter_map(|recorded| recorded.event.task()).collect();
             for task in touched {
-                planned.extend(query::collect(run, first.query(params![task.as_str(), from, to])?)?);
+                events.extend(query::collect(run, first.query(params![task.as_str(), from, to])?)?);
             }
-            planned.sort_by_key(|recorded| recorded.seq);
-            let created = query::event(db, run, head.no, 1)?;
-            Ok(Chronicle::of(created.iter().chain(&planned).chain(&since)))
+            events.sort_by_key(|recorded| recorded.seq);
+            events.extend(since);
+            Ok(events)
         })
     }
 

@@ -1,13 +1,13 @@
 //! What is answered from a part of a run is what the whole of it answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use piton_core::chronicle::Chronicle;
 use piton_core::plan::{RunId, TaskId, TaskSpec};
 use piton_core::run::{Event, Missing, Proof, Recorded, State, Status, Task, Tests};
 use piton_core::time::Timestamp;
 use piton_core::view::{self, Format, Orientation, Sources, Why};
-use piton_engine::journal::Journal;
+use piton_engine::journal::{Journal, Outline};
 
 /// Hold every answer from a part of the run against the same answer from the whole state and the whole journal.
 pub(crate) fn agree(journal: &Journal, run: &RunId, whole: &State, now: Timestamp) {
@@ -80,13 +80,22 @@ fn lists(journal: &Journal, run: &RunId, whole: &State) {
         journal.titled(run).unwrap(),
         planned().map(|task| (task.clone(), title(&task.id))).collect::<Vec<_>>()
     );
+    let outline = |id: &TaskId| {
+        let spec = specs.iter().find(|spec| spec.id == *id).unwrap();
+        Outline { title: spec.title.clone(), depends_on: spec.depends_on.clone() }
+    };
+    assert_eq!(
+        journal.outlined(run).unwrap(),
+        planned().map(|task| (task.clone(), outline(&task.id))).collect::<Vec<_>>()
+    );
     let has_worktree = whole.tasks().filter(|task| task.progress.worktree);
     assert_eq!(by_id(journal.with_worktree(run).unwrap()), has_worktree.cloned().collect::<Vec<_>>());
 }
 
-/// `piton progress`, `piton queue`, `piton cost` and `piton log`.
+/// `piton progress`, `piton queue`, `piton cost`, `piton timeline` and `piton log`.
 fn stories(journal: &Journal, run: &RunId, chronicle: &Chronicle, events: &[Recorded]) {
-    let happened = journal.happened(run).unwrap();
+    let read = journal.events_that_happened(run).unwrap();
+    let happened = Chronicle::of(&read);
     assert_eq!(Chronicle { tasks: BTreeMap::new(), ..happened.clone() }, {
         Chronicle { tasks: BTreeMap::new(), ..chronicle.clone() }
     });
@@ -110,6 +119,9 @@ fn stories(journal: &Journal, run: &RunId, chronicle: &Chronicle, events: &[Reco
 
     let begun = journal.begun(run).unwrap();
     let (first, since) = events.split_at(usize::try_from(begun).unwrap());
+    let touched: BTreeSet<&TaskId> = since.iter().filter_map(|recorded| recorded.event.task()).collect();
+    let is_told = |recorded: &&Recorded| recorded.event.task().is_none_or(|task| touched.contains(task));
+    assert!(read.iter().eq(first.iter().filter(is_told).chain(since)), "what was only planned is left out");
     assert!(matches!(first[0].event, Event::RunCreated { .. }));
     assert!(first[1..].iter().all(|recorded| matches!(recorded.event, Event::TaskAdded { .. })));
     assert!(since.first().is_none_or(|recorded| !matches!(recorded.event, Event::TaskAdded { .. })));
