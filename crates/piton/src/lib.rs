@@ -3,6 +3,7 @@
 mod args;
 mod clients;
 mod cmd;
+mod columns;
 mod commands;
 mod failure;
 mod paths;

@@ -20,7 +20,10 @@ const GROUPS: [(&str, &str, &[&str]); 6] = [
     (
         "Watch",
         "see where a run stands and what happened",
-        &["status", "inbox", "runs", "why", "log", "output", "diff", "queue", "progress", "checks", "cost"],
+        &[
+            "status", "inbox", "runs", "why", "log", "output", "diff", "queue", "progress", "checks", "cost",
+            "timeline", "graph",
+        ],
     ),
     (
         "Steer",
@@ -44,7 +47,7 @@ const GROUPS: [(&str, &str, &[&str]); 6] = [
 pub(crate) fn screen() -> String {
     let groups: String = GROUPS
         .iter()
-        .map(|(name, about, commands)| format!("{name}: {about}\n  {}\n", commands.join("  ")))
+        .map(|(name, about, commands)| format!("{name}: {about}\n{}", wrapped(commands)))
         .collect();
     format!(
         "{{about}}\n\nUsage: piton COMMAND\n\n{groups}\n\
@@ -52,6 +55,21 @@ pub(crate) fn screen() -> String {
         `piton COMMAND --help` explains one. `piton --version` prints the version.\n\
         Exit codes: 0 complete, 1 error, 2 usage, 3 stopped, 4 unfinished work"
     )
+}
+
+/// Lines of at most 80 columns.
+fn wrapped(words: &[&str]) -> String {
+    let mut lines = vec![String::new()];
+    for word in words {
+        if lines.last().is_some_and(|line| line.len() + 2 + word.len() > 80) {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str("  ");
+            line.push_str(word);
+        }
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 pub(crate) fn help(args: &HelpArgs, cli: clap::Command) -> Outcome<Exit> {

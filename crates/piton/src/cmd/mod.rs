@@ -43,11 +43,13 @@ use crate::cmd::system::phase::PhaseArgs;
 use crate::cmd::system::phases::{BatchArgs, GateArgs};
 use crate::cmd::watch::checks::ChecksArgs;
 use crate::cmd::watch::cost::CostArgs;
+use crate::cmd::watch::graph::GraphArgs;
 use crate::cmd::watch::inbox::InboxArgs;
 use crate::cmd::watch::log::LogArgs;
 use crate::cmd::watch::output::OutputArgs;
 use crate::cmd::watch::runs::RunsArgs;
 use crate::cmd::watch::status::StatusArgs;
+use crate::cmd::watch::timeline::TimelineArgs;
 use crate::failure::{Exit, Outcome};
 use crate::runs::flags::RunArgs;
 use crate::runs::report::ReportArgs;
@@ -114,6 +116,10 @@ pub(crate) enum Command {
     /// Show what happened
     #[command(visible_alias = "logs")]
     Log(Deferred<LogArgs>),
+    /// Show where the time of a run went, and what decided when it ended
+    Timeline(Deferred<TimelineArgs>),
+    /// Draw the plan as a graph, with where each task stands
+    Graph(Deferred<GraphArgs>),
     /// Show what a task's agent or checks printed
     Output(Deferred<OutputArgs>),
     /// Show what a task has changed
@@ -230,6 +236,8 @@ pub(crate) fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Inbox(args) => watch::inbox::inbox(args),
         Command::Why(args) => watch::why::why(args),
         Command::Log(args) => watch::log::log(args),
+        Command::Timeline(args) => watch::timeline::timeline(args),
+        Command::Graph(args) => watch::graph::graph(args),
         Command::Output(args) => watch::output::output(args),
         Command::Diff(args) => watch::output::diff(args),
         Command::Add(args) => steer::add::add(args),

@@ -10,8 +10,9 @@ use piton_engine::clock;
 use piton_engine::drive::Observer;
 
 use crate::args::Loudness;
+use crate::columns::cut;
 use crate::progress::line::{ID, is_said, line};
-use crate::progress::terminal::{self, Area, Quiet, cut};
+use crate::progress::terminal::{self, Area, Quiet};
 use crate::ui::{self, BUSY, DIM, GOOD};
 
 /// Columns of the bar.

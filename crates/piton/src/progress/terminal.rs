@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use rustix::process::getpgrp;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
-use unicode_width::UnicodeWidthChar;
 
 /// Columns at the right that stay free: some terminals break a line as soon as it is full.
 const MARGIN: u16 = 1;
@@ -115,36 +114,10 @@ pub(super) fn columns() -> usize {
     usize::from(size().1.saturating_sub(MARGIN))
 }
 
-/// As much of a text as these columns hold.
-pub(super) fn cut(text: &str, columns: usize) -> &str {
-    let mut used = 0;
-    for (at, c) in text.char_indices() {
-        used += c.width().unwrap_or(0);
-        if used > columns {
-            return &text[..at];
-        }
-    }
-    text
-}
-
 /// Whether the terminal shows more than ASCII, as the locale says.
 pub(super) fn is_utf8() -> bool {
     let said = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(said);
     let locale = locale.unwrap_or_default().to_ascii_lowercase();
     locale.contains("utf-8") || locale.contains("utf8")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_is_cut_by_the_columns_that_it_takes() {
-        assert_eq!(cut("plain text", 5), "plain");
-        assert_eq!(cut("plain", 50), "plain");
-        assert_eq!(cut("日本語", 5), "日本");
-        assert_eq!(cut("e\u{301}e\u{301}e", 2), "e\u{301}e\u{301}");
-        assert_eq!(cut("x", 0), "");
-    }
 }

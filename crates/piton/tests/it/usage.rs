@@ -15,6 +15,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       demo  init  new  plan  run
     Watch: see where a run stands and what happened
       status  inbox  runs  why  log  output  diff  queue  progress  checks  cost
+      timeline  graph
     Steer: change what a run does
       stop  answer  retry  raise  skip  unblock  reset  add  close  unpark
     Tidy: find what is wrong, remove what is left over
@@ -103,7 +104,7 @@ fn every_command_has_a_line_and_help() {
         let help = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         assert_eq!(folder().run(&format!("help {command}")).exits(0).stdout, help.stdout);
     }
-    assert_eq!(seen, 47);
+    assert_eq!(seen, 49);
     let _ = folder().run("help journal add").exits(0).says("Usage: piton journal add");
     let _ = folder()
         .run("help stauts")

@@ -2,10 +2,12 @@
 
 pub(crate) mod checks;
 pub(crate) mod cost;
+pub(crate) mod graph;
 pub(crate) mod inbox;
 pub(crate) mod log;
 pub(crate) mod output;
 pub(crate) mod overview;
 pub(crate) mod runs;
 pub(crate) mod status;
+pub(crate) mod timeline;
 pub(crate) mod why;
