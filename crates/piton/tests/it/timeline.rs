@@ -1,4 +1,6 @@
-//! Where the time of a run went.
+//! Where the time of a run went, and the run as a trace.
+
+use std::collections::BTreeMap;
 
 use piton_testkit::sandbox::{Sandbox, task};
 use serde_json::Value;
@@ -83,6 +85,8 @@ fn a_run_that_goes_on_has_open_bars() {
     let told = document(&sandbox, "timeline --json");
     let last = told["bars"].as_array().and_then(|bars| bars.last());
     assert_eq!(last.map(|bar| &bar["to_ms"]), Some(&Value::Null), "{told:#}");
+    let trace = document(&sandbox, "log --format otlp-json");
+    assert!(trace.to_string().contains("piton.goes_on"), "{trace:#}");
     sandbox.meet("go");
     let _ = run.wait().exits(0);
     let _ = sandbox.run("timeline").exits(0).says(" took ");
@@ -95,4 +99,51 @@ fn before_the_first_start_there_is_nothing_to_show() {
     let _ = sandbox.run("next --plan plan.toml").exits(0);
     let _ = sandbox.run("timeline").exits(0).says("no task has started yet");
     let _ = sandbox.run("timeline --task T1").exits(0).says("T1 has not started yet");
+}
+
+#[test]
+fn a_run_is_a_trace_for_other_programs() {
+    let sandbox = worked();
+    let trace = document(&sandbox, "log --format otlp-json");
+    assert_eq!(trace, document(&sandbox, "log --format otlp-json"), "the same run has the same ids");
+    let spans = trace["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().expect("spans");
+    let text = |span: &Value, key: &str| {
+        span[key].as_str().unwrap_or_else(|| panic!("no {key} in {span}")).to_owned()
+    };
+    let nanos = |span: &Value, key: &str| text(span, key).parse::<u64>().expect("digits");
+    let mut known: BTreeMap<String, &Value> = BTreeMap::new();
+    let is_hex = |id: &str, digits: usize| id.len() == digits && id.chars().all(|c| c.is_ascii_hexdigit());
+    for span in spans {
+        let (id, parent) = (text(span, "spanId"), text(span, "parentSpanId"));
+        assert!(is_hex(&id, 16) && is_hex(&text(span, "traceId"), 32), "{span}");
+        assert_eq!(span["kind"], 1);
+        assert!(matches!(span["status"]["code"].as_u64(), None | Some(1 | 2)), "{span}");
+        if let Some(around) = known.get(&parent) {
+            assert!(
+                nanos(around, "startTimeUnixNano") <= nanos(span, "startTimeUnixNano"),
+                "{span} in {around}"
+            );
+            assert!(nanos(span, "endTimeUnixNano") <= nanos(around, "endTimeUnixNano"), "{span} in {around}");
+        } else {
+            assert_eq!(
+                (parent.as_str(), span["name"].as_str()),
+                ("", Some("run plan")),
+                "only the run has no parent"
+            );
+        }
+        assert!(known.insert(id, span).is_none(), "{span} is there twice");
+    }
+    let of = |name: &'static str| {
+        spans.iter().filter(move |span| span["name"].as_str().is_some_and(|it| it.starts_with(name)))
+    };
+    assert_eq!((of("task ").count(), of("attempt ").count()), (3, 4));
+    assert!(of("landing").count() >= 3 && of("check ").count() >= 4, "{trace:#}");
+    let failed: Vec<&Value> = of("attempt ").filter(|span| span["status"]["code"] == 2).collect();
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    let class = serde_json::json!({ "key": "piton.failure.class", "value": { "stringValue": "code" } });
+    assert!(failed[0]["attributes"].as_array().is_some_and(|all| all.contains(&class)), "{failed:?}");
+    let tree = of("attempt ").all(|span| span["attributes"].to_string().contains("piton.tree"));
+    assert!(tree, "{trace:#}");
+    let _ = sandbox.run("log --format otlp-json --json").exits(2);
+    let _ = sandbox.run("log --json").exits(0).says("\"event\":\"completed\"");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Event, Recorded};
 use piton_core::time::{Span, Timestamp};
@@ -13,8 +13,8 @@ use piton_engine::journal::Journal;
 use crate::args::Which;
 use crate::failure::{Exit, FINE, Outcome};
 use crate::progress::{self, line};
-use crate::runs::find;
 use crate::runs::found::FoundRun;
+use crate::runs::{find, timeline};
 use crate::ui;
 
 #[derive(Debug, Args)]
@@ -29,6 +29,9 @@ pub(crate) struct LogArgs {
     /// One JSON object per event
     #[arg(long)]
     pub json: bool,
+    /// Print the run as a trace: OTLP/JSON, as OpenTelemetry collectors take it
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["task", "follow", "json", "verbose", "last", "since"])]
+    pub format: Option<LogFormat>,
     /// Show every event, also the minor ones
     #[arg(long, short)]
     pub verbose: bool,
@@ -38,6 +41,12 @@ pub(crate) struct LogArgs {
     /// Only the last while, such as `2h` or `30m`
     #[arg(long, value_name = "SPAN", value_parser = span)]
     pub since: Option<Span>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// An `ExportTraceServiceRequest`: run, tasks, attempts, checks and landings as spans
+    OtlpJson,
 }
 
 fn span(text: &str) -> Result<Span, String> {
@@ -103,6 +112,12 @@ fn last_of(
 
 pub(crate) fn log(args: &LogArgs) -> Outcome<Exit> {
     let FoundRun { project, journal, run } = find::run(&args.which)?;
+    if args.format == Some(LogFormat::OtlpJson) {
+        let events = journal.events_that_happened(&run)?;
+        let now = timeline::now(&project, &journal, &run, &events)?;
+        ui::answer_json(&view::otlp(&run, &events, now));
+        return Ok(FINE);
+    }
     let is_shown = |event: &Event| args.verbose || args.json || view::describe(event).tone != Tone::Quiet;
     // The tasks that the run began with are not shown, and there may be many.
     let shows_plan = args.verbose || args.json || args.task.is_some();
