@@ -282,6 +282,7 @@ impl Measured<'_> {
             "queue",
             "checks",
             "cost",
+            "timeline",
             "ops",
             "orient",
             "system context",
@@ -305,7 +306,7 @@ impl Measured<'_> {
             self.quietly(&format!("start T{} --by me", 6 + 4 * ROUNDS));
             self.quietly(&format!("reset T{}", 6 + 4 * ROUNDS));
         }
-        for line in ["log", "complete", "status --all", "status --json"] {
+        for line in ["log", "complete", "status --all", "status --json", "graph", "graph --format svg"] {
             self.often(&format!("`{line}`"), About::All, line);
         }
         let other = self.project.root.join("other");

@@ -8,6 +8,7 @@ mod bench;
 mod builds;
 mod checked;
 mod commands;
+mod drawings;
 mod files;
 mod gits;
 mod journal;
@@ -27,7 +28,7 @@ use bench::Figure;
 
 type Part = (&'static str, fn() -> Vec<Figure>);
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     ("journal", journal::figures),
     ("ledger", ledger::figures),
     ("files", files::figures),
@@ -38,6 +39,7 @@ const PARTS: [Part; 11] = [
     ("landings", landings::figures),
     ("builds", builds::figures),
     ("streams", streams::figures),
+    ("drawings", drawings::figures),
     ("makespan", makespans::figures),
 ];
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/performance.md");
