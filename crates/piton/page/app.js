@@ -1,0 +1,273 @@
+// The frame around the views: which one is shown, of which run and when; what is new; the keyboard.
+
+import { Live, get, post, runPath } from "./api.js";
+import { h, show } from "./dom.js";
+import { replayBar } from "./replay.js";
+import { overview } from "./overview.js";
+import { tasks } from "./tasks.js";
+import { task } from "./task.js";
+import { graph } from "./graph.js";
+import { timeline } from "./timeline.js";
+import { landing } from "./landing.js";
+import { journal } from "./journal.js";
+import { checks, cost } from "./figures.js";
+
+// In the order of the navigation: the key after `g`, the name, the view.
+const VIEWS = {
+  overview: ["o", "Overview", overview], tasks: ["t", "Tasks", tasks], graph: ["g", "Graph", graph],
+  timeline: ["i", "Timeline", timeline], landing: ["l", "Landing", landing], journal: ["j", "Journal", journal],
+  checks: ["c", "Checks", checks], cost: ["m", "Cost", cost],
+};
+
+// A view is asked again at most so often, and less often if its answer takes long.
+const SOONEST = 150;
+const CALM = 8;
+
+const app = {
+  project: null, runs: [], inbox: [], run: null, at: null, seq: null, route: {}, view: null, live: "connecting", problem: null, told: null,
+  // The time by which ages are shown: that of the past, in the past.
+  now: () => (app.at && app.moment ? app.moment : Date.now()),
+  link, go, say, refresh, act, redraw: draw, get: (rest, query) => get(runPath(app.run, rest, { ...query, at: app.at })),
+};
+
+const element = (id) => document.getElementById(id);
+
+// `#/RUN/view/rest?key=value`
+function parse() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [run, view, ...rest] = path.split("/").map(decodeURIComponent);
+  return { run: run || null, view: view || "overview", rest, query: Object.fromEntries(new URLSearchParams(query ?? "")) };
+}
+
+function link(view, rest = [], query = {}, run = app.run) {
+  const path = [run ?? "", view, ...rest].map(encodeURIComponent).join("/");
+  const all = { ...(app.at && run === app.run ? { at: app.at } : {}), ...query };
+  const text = new URLSearchParams(Object.entries(all).filter(([, value]) => value !== null && value !== undefined && value !== "")).toString();
+  return `#/${path}${text ? `?${text}` : ""}`;
+}
+
+function go(...where) {
+  location.hash = link(...where);
+}
+
+function say(text) {
+  element("said").textContent = text;
+}
+
+// Carry out a command, then look at what came of it.
+async function act(path, body, done) {
+  try {
+    const answer = await post(path, body);
+    say(answer.told ?? done ?? "done");
+    [app.problem, app.told] = [null, answer.told ?? null];
+    await refresh(true);
+    return true;
+  } catch (problem) {
+    [app.problem, app.told] = [problem, null];
+    draw();
+    return false;
+  }
+}
+
+function currentRun() {
+  const known = app.runs.find((run) => run.run === app.route.run);
+  const open = app.runs.find((run) => run.engine_alive) ?? app.runs.find((run) => !run.finished && !run.closed && !run.replaced);
+  return (known ?? open ?? app.runs[0])?.run ?? app.route.run;
+}
+
+async function navigate() {
+  const before = { run: app.run, view: app.route.view, rest: app.route.rest?.join("/") };
+  app.route = parse();
+  app.at = Number(app.route.query.at) || null;
+  app.run = currentRun();
+  const [, , make] = app.route.view === "task" ? [null, null, task] : VIEWS[app.route.view] ?? VIEWS.overview;
+  const isOther = before.view !== app.route.view || before.run !== app.run || before.rest !== app.route.rest.join("/");
+  if (isOther || !app.view) {
+    app.view?.leave?.();
+    app.problem = app.told = null;
+    app.view = make(app);
+    element("main").className = app.view.wide ? "wide" : "";
+    show(element("main"), h("p", { class: "empty" }, "Loading…"));
+  }
+  draw();
+  await refresh(true);
+  if (isOther && document.activeElement === document.body) element("main").focus({ preventScroll: true });
+}
+
+let loading = null;
+let again = false;
+
+// Read again what is shown.
+async function refresh(isUrgent) {
+  if (loading) {
+    again = true;
+    return isUrgent ? loading : undefined;
+  }
+  loading = load();
+  await loading;
+  loading = null;
+  if (again) {
+    again = false;
+    setTimeout(() => refresh(), Math.max(SOONEST, app.took * CALM));
+  }
+}
+
+async function load() {
+  const start = performance.now();
+  const { view } = app;
+  try {
+    // The view need not wait for the list of runs, if the address says which one it is about.
+    const early = app.run;
+    const [runs, inbox] = await Promise.all([get("/api/runs"), get("/api/inbox"), early && view.load?.()]);
+    [app.runs, app.inbox] = [runs.runs, inbox.items];
+    app.run = currentRun();
+    if (app.run && app.run !== early && view === app.view) await view.load?.();
+    app.failed = null;
+  } catch (problem) {
+    app.failed = problem;
+  }
+  app.took = performance.now() - start;
+  if (view === app.view) draw();
+}
+
+function draw() {
+  document.body.className = app.at ? "past" : "";
+  const count = app.inbox.length;
+  document.title = `${count ? `(${count}) ` : ""}${app.view?.title?.() ?? "Overview"} · ${app.project?.name ?? "Piton"}`;
+  drawTop();
+  drawNav();
+  if (app.failed?.status === 401) return show(element("main"), login(app.failed));
+  const problem = app.failed ?? app.problem;
+  const alert = problem && h("div", { class: "problem", role: "alert", "data-key": "problem" }, [problem.message, ...(problem.hints ?? [])].join("\n"));
+  // The words of the command that was carried out.
+  const told = !problem && app.told && h("div", { class: "told", "data-key": "told" }, app.told);
+  show(element("main"), alert, told, app.view?.draw() ?? null);
+  replayBar(app, element("replay"));
+}
+
+function drawTop() {
+  const options = app.runs.map((run) => h("option", { value: run.run, "data-key": run.run }, run.replaced ? `${run.run} (replaced)` : run.run));
+  const select = app.runs.length > 0 && h("select", {
+    "aria-label": "Run", value: app.run, on: { change: (event) => (location.hash = link(app.route.view === "task" ? "overview" : app.route.view, [], { at: null }, event.target.value)) },
+  }, options);
+  if (select) select.value = app.run;
+  const states = {
+    connecting: ["", "connecting"], on: ["on", "live"], off: ["off", "not connected"], poll: ["on", "every 3s"],
+  };
+  const [dot, words] = app.at ? ["", "replay"] : states[app.live];
+  show(element("top"),
+    h("a", { class: "brand", href: "#/", "aria-label": "Piton, overview" }, h("img", { src: "/icon.svg", alt: "" }), h("span", {}, "Piton")),
+    h("span", { class: "muted wide-only mono" }, app.project?.name ?? ""),
+    select,
+    h("span", { class: "right alive" }, h("span", { class: `dot ${dot}` }), h("span", {}, words)),
+    h("button", { class: "quiet", "aria-pressed": app.at ? "true" : "false", on: { click: toggleReplay } }, "Replay"),
+    h("button", { class: "quiet wide-only", "aria-label": "Keyboard help", on: { click: openHelp } }, "?"));
+}
+
+function drawNav() {
+  const items = Object.entries(VIEWS).map(([name, [, title]]) => {
+    const isHere = app.route.view === name || (name === "tasks" && app.route.view === "task");
+    const waits = name === "overview" && app.inbox.length;
+    return h("li", { "data-key": name }, h("a", { href: link(name), "aria-current": isHere && "page" }, title,
+      waits ? h("span", { class: "count calls" }, waits, h("span", { class: "hidden" }, " waiting")) : null));
+  });
+  show(element("nav"), h("ul", {}, items));
+}
+
+function login(problem) {
+  if (!problem.password) {
+    return h("div", { class: "card stack" }, h("h1", {}, "This page needs its token"), h("p", {}, "Open the address that ", h("code", {}, "piton serve"), " printed. It lets this browser in until the server ends."));
+  }
+  const field = h("input", { type: "password", id: "password", autocomplete: "current-password", required: true });
+  const send = async (event) => {
+    event.preventDefault();
+    const given = element("password").value;
+    try {
+      await post("/api/enter", { password: given });
+      location.reload();
+    } catch (error) {
+      app.problem = error;
+      show(element("said"), error.message);
+      show(element("wrong"), error.message);
+    }
+  };
+  return h("form", { class: "card stack", on: { submit: send } }, h("h1", {}, "Password"),
+    h("div", { class: "row" }, h("label", { for: "password" }, "Password"), field, h("button", { class: "first", type: "submit" }, "Enter")),
+    h("p", { id: "wrong", class: "tone-bad", role: "alert", "data-own": "1" }));
+}
+
+function toggleReplay() {
+  location.hash = app.at ? link(app.route.view, app.route.rest, { ...app.route.query, at: null }) : link(app.route.view, app.route.rest, { ...app.route.query, at: app.seq ?? 1 });
+}
+
+function openHelp() {
+  const keys = Object.values(VIEWS).map(([key, title]) => [h("dt", {}, h("kbd", {}, "g"), " ", h("kbd", {}, key)), h("dd", {}, title)]);
+  const others = [["/", "search"], ["j", "next in a list"], ["k", "previous in a list"], ["Enter", "open it, or comment on a line"], ["Shift ↓", "more lines, in changes"], ["[", "earlier event, in a replay"], ["]", "later event"], ["r", "replay, or back to now"], ["Esc", "close, or leave a field"], ["?", "this help"]];
+  show(element("help"), h("h2", { id: "help-title" }, "Keyboard"),
+    h("dl", { class: "keys" }, keys, others.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])),
+    h("p", { class: "small muted" }, `Piton ${app.project?.version ?? ""} in ${app.project?.path ?? ""}`),
+    h("button", { class: "first", on: { click: () => element("help").close() } }, "Close"));
+  element("help").showModal();
+}
+
+// What can be gone through with j and k.
+function move(step) {
+  const rows = [...document.querySelectorAll("main [data-row]")];
+  if (!rows.length) return app.view?.move?.(step);
+  const at = rows.indexOf(document.activeElement.closest?.("[data-row]"));
+  const next = rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step))];
+  (next.matches("a, button") ? next : next.querySelector("a, button"))?.focus();
+}
+
+let afterG = false;
+
+function press(event) {
+  const typing = event.target.closest?.("input, textarea, select");
+  if (event.key === "Escape" && typing) return typing.blur();
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || element("help").open) return;
+  const chosen = afterG && Object.entries(VIEWS).find(([, [key]]) => key === event.key);
+  afterG = event.key === "g" && !afterG;
+  if (chosen) go(chosen[0]);
+  else if (event.key === "j") move(1);
+  else if (event.key === "k") move(-1);
+  else if (event.key === "/") (document.querySelector("main input[type=search]") ?? (go("tasks"), null))?.focus();
+  else if (event.key === "?") openHelp();
+  else if (event.key === "r") toggleReplay();
+  else if ((event.key === "[" || event.key === "]") && app.at) {
+    const at = Math.min(app.seq ?? app.at, Math.max(1, app.at + (event.key === "]" ? 1 : -1)));
+    location.hash = link(app.route.view, app.route.rest, { ...app.route.query, at });
+  } else return;
+  event.preventDefault();
+}
+
+function hear(kind, news) {
+  if (kind === "beat") return;
+  app.live = { lost: "off", poll: "poll" }[kind] ?? "on";
+  for (const run of news.runs ?? []) {
+    if (run.run === app.run) {
+      app.seq = run.seq;
+      app.view?.news?.(run);
+    }
+  }
+  drawTop();
+  // The past does not change.
+  if (kind !== "lost") refresh();
+}
+
+async function begin() {
+  addEventListener("hashchange", navigate);
+  addEventListener("keydown", press);
+  try {
+    app.project = await get("/api/project");
+  } catch (problem) {
+    app.failed = problem;
+    draw();
+    if (problem.status === 401) return;
+  }
+  await navigate();
+  new Live(hear);
+  // Ages grow without news.
+  setInterval(() => !app.at && !loading && draw(), 5_000);
+}
+
+begin();

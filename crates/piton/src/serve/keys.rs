@@ -1,0 +1,205 @@
+//! The secrets that open the page: a token in the first address, or a password; then a cookie.
+
+use std::fs::File;
+use std::hint::black_box;
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use camino::Utf8Path;
+
+use crate::failure::{Failure, Outcome};
+use crate::serve::guard::Credential;
+
+/// Shorter ones can be guessed.
+const SHORTEST_TOKEN: usize = 16;
+const SHORTEST_PASSWORD: usize = 8;
+/// A person who mistypes does not need more, and a program that guesses gets nowhere with it.
+const TRIES: u32 = 10;
+const TRIES_PER: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub(super) struct Keys {
+    /// In the address that is opened first, or in a header of programs.
+    pub token: String,
+    password: Option<String>,
+    /// The value of the cookie: it opens nothing once the server has ended.
+    session: String,
+    cookie: String,
+}
+
+impl Keys {
+    /// Cookies do not know ports, so that the port is part of the cookie's name.
+    pub(super) fn new(token: Option<String>, password: Option<String>, port: u16) -> Outcome<Keys> {
+        let token = token.map_or_else(random, Ok)?;
+        Ok(Keys { token, password, session: random()?, cookie: format!("piton_{port}") })
+    }
+
+    pub(super) fn has_password(&self) -> bool {
+        self.password.is_some()
+    }
+
+    /// What the headers of a request are worth.
+    pub(super) fn credential<'h>(
+        &self,
+        authorization: Option<&str>,
+        mut cookies: impl Iterator<Item = &'h str>,
+    ) -> Credential {
+        let bearer = authorization.and_then(|value| value.strip_prefix("Bearer "));
+        if bearer.is_some_and(|token| is_same(token.trim(), &self.token)) {
+            return Credential::Bearer;
+        }
+        let is_ours = |pair: &str| {
+            pair.trim()
+                .split_once('=')
+                .is_some_and(|(name, value)| name == self.cookie && is_same(value, &self.session))
+        };
+        match cookies.any(|header| header.split(';').any(is_ours)) {
+            true => Credential::Cookie,
+            false => Credential::None,
+        }
+    }
+
+    pub(super) fn opens(&self, token: &str) -> bool {
+        is_same(token, &self.token)
+    }
+
+    pub(super) fn is_password(&self, given: &str) -> bool {
+        self.password.as_ref().is_some_and(|password| is_same(given, password))
+    }
+
+    /// The header that sets the cookie.
+    pub(super) fn set_cookie(&self, https: bool) -> String {
+        let secure = if https { "; Secure" } else { "" };
+        format!("{}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie, self.session)
+    }
+}
+
+/// How often a password may be tried.
+#[derive(Debug)]
+pub(super) struct Tries {
+    since: Instant,
+    count: u32,
+}
+
+impl Default for Tries {
+    fn default() -> Tries {
+        Tries { since: Instant::now(), count: 0 }
+    }
+}
+
+impl Tries {
+    /// Count a try; false if there were too many lately.
+    pub(super) fn may(&mut self, now: Instant) -> bool {
+        if now.duration_since(self.since) > TRIES_PER {
+            *self = Tries { since: now, count: 0 };
+        }
+        self.count += 1;
+        self.count <= TRIES
+    }
+}
+
+/// 256 bits from the operating system, in hexadecimal.
+fn random() -> Outcome<String> {
+    let mut bytes = [0; 32];
+    let read = File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));
+    read.map_err(Failure::io("cannot read /dev/urandom"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The time that it takes says nothing about where they differ.
+fn is_same(given: &str, secret: &str) -> bool {
+    let (given, secret) = (given.as_bytes(), secret.as_bytes());
+    if given.len() != secret.len() || secret.is_empty() {
+        return false;
+    }
+    let differences = given.iter().zip(secret).fold(0, |sum, (a, b)| black_box(sum | (a ^ b)));
+    differences == 0
+}
+
+/// The token in a file: its first line.
+pub(super) fn token_in(path: &Utf8Path) -> Outcome<String> {
+    let token = secret_in(path, "token", SHORTEST_TOKEN)?;
+    match token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte)) {
+        true => Ok(token),
+        false => Err(Failure::usage(format!(
+            "the token in {path} may have letters, digits and -_.~ only, since it is part of an address"
+        ))),
+    }
+}
+
+pub(super) fn password_in(path: &Utf8Path) -> Outcome<String> {
+    secret_in(path, "password", SHORTEST_PASSWORD)
+}
+
+fn secret_in(path: &Utf8Path, what: &str, shortest: usize) -> Outcome<String> {
+    let text = std::fs::read_to_string(path).map_err(Failure::io(format!("cannot read {path}")))?;
+    let secret = text.lines().next().unwrap_or_default().trim().to_owned();
+    match secret.chars().count() < shortest {
+        true => Err(Failure::usage(format!("the {what} in {path} is shorter than {shortest} characters"))),
+        false => Ok(secret),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys() -> Keys {
+        Keys::new(None, Some("under the snow".to_owned()), 7486).expect("random numbers")
+    }
+
+    #[test]
+    fn the_cookie_and_the_token_open_and_nothing_like_them() {
+        let keys = keys();
+        let cookie = keys.set_cookie(false);
+        let pair = cookie.split(';').next().expect("a pair");
+        let several = format!("theme=dark; {pair}; a=b");
+        let none = || std::iter::empty();
+        assert_eq!(keys.credential(None, [several.as_str()].into_iter()), Credential::Cookie);
+        assert_eq!(keys.credential(Some(&format!("Bearer {}", keys.token)), none()), Credential::Bearer);
+        let value = pair.split_once('=').expect("a value").1;
+        let (cut, other_port) = (format!("piton_7486={}", &value[1..]), format!("piton_7487={value}"));
+        for wrong in [cut.as_str(), other_port.as_str(), "piton_7486=", "piton_7486", value] {
+            assert_eq!(keys.credential(None, [wrong].into_iter()), Credential::None, "{wrong}");
+        }
+        for wrong in
+            ["Bearer", "Bearer ", &keys.token, &format!("Basic {}", keys.token), &format!("Bearer {value}")]
+        {
+            assert_eq!(keys.credential(Some(wrong), none()), Credential::None, "{wrong}");
+        }
+        assert!(keys.opens(&keys.token) && !keys.opens("") && !keys.opens(value));
+        assert!(keys.is_password("under the snow") && !keys.is_password("under the sno"));
+    }
+
+    #[test]
+    fn secrets_are_long_differ_and_the_cookie_is_strict() {
+        let (one, other) = (keys(), keys());
+        assert_eq!(one.token.len(), 64);
+        assert!(one.token != other.token && one.session != other.session && one.token != one.session);
+        assert!(one.set_cookie(false).ends_with("; Path=/; HttpOnly; SameSite=Strict"));
+        assert!(one.set_cookie(true).ends_with("; Path=/; HttpOnly; SameSite=Strict; Secure"));
+    }
+
+    #[test]
+    fn a_password_cannot_be_guessed_by_trying() {
+        let (mut tries, now) = (Tries::default(), Instant::now());
+        assert_eq!((0..100).filter(|_| tries.may(now)).count(), TRIES as usize);
+        assert!(tries.may(now + TRIES_PER * 2));
+    }
+
+    #[test]
+    fn weak_secrets_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = camino::Utf8PathBuf::from_path_buf(folder.path().join("secret")).expect("UTF-8");
+        for (text, is_token, is_password) in [
+            ("", false, false),
+            ("short\n", false, false),
+            ("0123456789abcdef\n", true, true),
+            ("0123456789 abcdef&", false, true),
+        ] {
+            std::fs::write(&path, text).expect("a file");
+            assert_eq!(token_in(&path).is_ok(), is_token, "{text:?}");
+            assert_eq!(password_in(&path).is_ok(), is_password, "{text:?}");
+        }
+    }
+}

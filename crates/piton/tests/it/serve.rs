@@ -1,0 +1,646 @@
+//! `piton serve` over real connections: what it shows, what it changes, and whom it refuses.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use piton_testkit::http::{self, Reply};
+use piton_testkit::sandbox::{Running, Sandbox, task, until, writers};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::{Value, json};
+
+use crate::sandbox;
+
+/// A server, and a browser that it has let in.
+struct Page {
+    sandbox: Sandbox,
+    _server: Running,
+    address: String,
+    token: String,
+    cookie: String,
+}
+
+impl Page {
+    fn of(sandbox: Sandbox, args: &str) -> Page {
+        let line = format!("serve --listen 127.0.0.1:0 {args}");
+        let mut server = sandbox.piton(line.split_whitespace()).spawn();
+        let url = server.first_line();
+        let rest = url.strip_prefix("http://").expect("an address");
+        let (address, token) = rest.split_once("/?token=").expect("a token");
+        let (address, token) = (address.to_owned(), token.to_owned());
+        let mut page = Page { sandbox, _server: server, address, token, cookie: String::new() };
+        let path = format!("/?token={}", page.token);
+        let entered = page.bare("GET", &path, &[("Host", &page.address)]);
+        assert_eq!(entered.status, 303, "{entered:?}");
+        assert_eq!(entered.header("location"), Some("/"), "the address has no token any more");
+        let cookie = entered.header("set-cookie").expect("a cookie");
+        assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict"), "{cookie}");
+        page.cookie = cookie.split(';').next().expect("a pair").to_owned();
+        page
+    }
+
+    /// A request with these headers and no others.
+    fn bare(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Reply {
+        http::ask(&self.address, method, path, headers, "")
+    }
+
+    /// As the page asks.
+    fn get(&self, path: &str) -> Reply {
+        let site =
+            [("Host", self.address.as_str()), ("Cookie", &self.cookie), ("Sec-Fetch-Site", "same-origin")];
+        self.bare("GET", path, &site)
+    }
+
+    #[track_caller]
+    fn json(&self, path: &str) -> Value {
+        let reply = self.get(path);
+        assert_eq!(reply.status, 200, "{path}: {reply:?}");
+        reply.json()
+    }
+
+    /// As the page changes something, with other headers in place of those of the same name.
+    fn post(&self, path: &str, body: &Value, others: &[(&str, &str)]) -> Reply {
+        let origin = format!("http://{}", self.address);
+        let usual = [
+            ("Host", self.address.as_str()),
+            ("Cookie", &self.cookie),
+            ("Origin", &origin),
+            ("Sec-Fetch-Site", "same-origin"),
+            ("Content-Type", "application/json"),
+        ];
+        let kept = usual.into_iter().filter(|(name, _)| others.iter().all(|(other, _)| other != name));
+        let headers: Vec<(&str, &str)> =
+            kept.chain(others.iter().copied()).filter(|(_, value)| !value.is_empty()).collect();
+        http::ask(&self.address, "POST", path, &headers, &body.to_string())
+    }
+
+    fn run(&self) -> String {
+        self.json("/api/runs")["runs"][0]["run"].as_str().expect("a run").to_owned()
+    }
+
+    /// The stream of events, from an id on.
+    fn stream(&self, last: Option<&str>) -> Stream {
+        let last = last.map(|last| ("Last-Event-ID", last));
+        let usual =
+            [("Host", self.address.as_str()), ("Cookie", &self.cookie), ("Sec-Fetch-Site", "same-origin")];
+        let headers: Vec<(&str, &str)> = usual.into_iter().chain(last).collect();
+        let request = http::request("GET", "/api/events", &headers, "");
+        let mut stream = http::connect(&self.address);
+        stream.write_all(request.as_bytes()).expect("a connection");
+        Stream { stream, text: String::new() }
+    }
+}
+
+struct Stream {
+    stream: TcpStream,
+    text: String,
+}
+
+impl Stream {
+    /// The next message: its id, its kind and its data.
+    fn next(&mut self) -> (String, String, Value) {
+        loop {
+            // Between the sizes of the pieces and the head stand the messages.
+            if let Some((message, rest)) = self.text.split_once("\n\n") {
+                let field = |name: &str| {
+                    let line = message.lines().find_map(|line| line.strip_prefix(name));
+                    line.unwrap_or_default().trim().to_owned()
+                };
+                let found = (
+                    field("id:"),
+                    field("event:"),
+                    serde_json::from_str(&field("data:")).unwrap_or_default(),
+                );
+                self.text = rest.to_owned();
+                return found;
+            }
+            let mut bytes = [0; 4096];
+            let read = self.stream.read(&mut bytes).expect("a stream");
+            assert!(read > 0, "it has ended: {}", self.text);
+            self.text += &String::from_utf8_lossy(&bytes[..read]);
+        }
+    }
+
+    /// The next one that is not a sign of life.
+    fn news(&mut self) -> (String, String, Value) {
+        loop {
+            let next = self.next();
+            if next.1 != "beat" {
+                return next;
+            }
+        }
+    }
+}
+
+/// T1 asks, T2 has no attempt left, and T3 has landed.
+fn waiting() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.plan(
+        &(task("T1", "")
+            + &task("T2", "attempts = 1\nchecks = ['echo broken rope; false']")
+            + &task("T3", "")),
+    );
+    sandbox.script(
+        "[T1]\nsignal BLOCKED:which of the two ridges?\n[T2]\nwrite T2.txt x\n[T3]\nwrite T3.txt x\n",
+    );
+    let _ = sandbox.run("run plan.toml").exits(4);
+    sandbox
+}
+
+#[test]
+fn without_the_token_there_is_the_page_and_no_data() {
+    let page = Page::of(waiting(), "");
+    let host = ("Host", page.address.as_str());
+    assert_eq!(page.get("/api/runs").status, 200);
+    for path in [
+        "/api/runs",
+        "/api/inbox",
+        "/api/project",
+        "/api/events",
+        "/metrics",
+        "/api/runs/x/status",
+        "/api/nothing",
+    ] {
+        let reply = page.bare("GET", path, &[host, ("Sec-Fetch-Site", "same-origin")]);
+        assert_eq!(reply.status, 401, "{path}: {reply:?}");
+        assert!(!reply.body.contains("T1"), "{reply:?}");
+    }
+    let wrong = format!("/?token={}", "0".repeat(64));
+    let refused = page.bare("GET", &wrong, &[host]);
+    assert_eq!((refused.status, refused.header("set-cookie")), (303, None), "{refused:?}");
+    let stale = page.cookie.replace('=', "=0");
+    assert_eq!(page.bare("GET", "/api/runs", &[host, ("Cookie", &stale)]).status, 401);
+    // A program has the token in a header.
+    let bearer = format!("Bearer {}", page.token);
+    assert_eq!(page.bare("GET", "/api/runs", &[host, ("Authorization", &bearer)]).status, 200);
+    assert_eq!(page.bare("GET", "/", &[host]).status, 200);
+}
+
+#[test]
+fn every_answer_carries_the_policy() {
+    let page = Page::of(waiting(), "");
+    let host = ("Host", page.address.as_str());
+    let all = [
+        page.get("/"),
+        page.get("/app.js"),
+        page.get("/api/runs"),
+        page.get("/nothing"),
+        page.bare("GET", "/api/runs", &[host]),
+        page.bare("GET", "/", &[("Host", "evil.example")]),
+        page.bare("DELETE", "/api/runs", &[host]),
+    ];
+    assert_eq!(all.each_ref().map(|reply| reply.status), [200, 200, 200, 404, 401, 421, 405]);
+    for reply in &all {
+        let policy = reply.header("content-security-policy").expect("a policy");
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"), "{policy}");
+        assert!(!policy.contains("unsafe") && policy.contains("frame-ancestors 'none'"), "{policy}");
+        assert_eq!(reply.header("x-content-type-options"), Some("nosniff"), "{reply:?}");
+        assert_eq!(reply.header("referrer-policy"), Some("no-referrer"), "{reply:?}");
+        assert_eq!(reply.header("cross-origin-opener-policy"), Some("same-origin"), "{reply:?}");
+        assert_eq!(reply.header("cross-origin-resource-policy"), Some("same-origin"), "{reply:?}");
+        assert_eq!(reply.header("access-control-allow-origin"), None, "{reply:?}");
+    }
+    assert_eq!(all[2].header("cache-control"), Some("no-store"));
+}
+
+#[test]
+fn a_name_that_was_rebound_leads_nowhere() {
+    let page = Page::of(waiting(), "");
+    let port = page.address.rsplit(':').next().expect("a port");
+    let evil = format!("evil.example:{port}");
+    for host in [evil.as_str(), "evil.example", "127.0.0.1", "localhost", "127.0.0.1:1", ""] {
+        for path in ["/", "/api/runs", "/app.js"] {
+            let reply = page.bare("GET", path, &[("Host", host), ("Cookie", &page.cookie)]);
+            assert_eq!(reply.status, 421, "{host} {path}: {reply:?}");
+        }
+    }
+    let two = [("Host", page.address.as_str()), ("Host", evil.as_str()), ("Cookie", page.cookie.as_str())];
+    assert!([400, 421].contains(&page.bare("GET", "/api/runs", &two).status));
+    let whole = format!(
+        "GET http://{evil}/api/runs HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\nConnection: close\r\n\r\n",
+        page.address, page.cookie
+    );
+    assert_eq!(http::exchange(&page.address, whole.as_bytes()).status, 421);
+    let named = [("Host", format!("localhost:{port}")), ("Cookie", page.cookie.clone())];
+    let named = named.each_ref().map(|(name, value)| (*name, value.as_str()));
+    assert_eq!(page.bare("GET", "/api/runs", &named).status, 200, "our own name");
+}
+
+#[test]
+fn other_pages_change_nothing_and_read_nothing() {
+    let page = Page::of(waiting(), "--allow-control");
+    let before = page.sandbox.events();
+    let path = format!("/api/runs/{}/tasks/T1", page.run());
+    let order = json!({ "do": "answer", "text": "the left one" });
+    for (others, status) in [
+        (&[("Origin", "http://evil.example"), ("Sec-Fetch-Site", "cross-site")][..], 403),
+        (&[("Origin", "http://evil.example"), ("Sec-Fetch-Site", "")], 403),
+        (&[("Origin", "null"), ("Sec-Fetch-Site", "")], 403),
+        (&[("Origin", ""), ("Sec-Fetch-Site", "cross-site")], 403),
+        (&[("Origin", ""), ("Sec-Fetch-Site", "same-site")], 403),
+        (&[("Origin", ""), ("Sec-Fetch-Site", "none")], 403),
+        (&[("Origin", ""), ("Sec-Fetch-Site", "")], 403),
+        (&[("Cookie", "")], 401),
+        (&[("Content-Type", "text/plain")], 415),
+        (&[("Content-Type", "application/x-www-form-urlencoded")], 415),
+    ] {
+        let reply = page.post(&path, &order, others);
+        assert_eq!(reply.status, status, "{others:?}: {reply:?}");
+    }
+    // A frame, an image, a script or a stream elsewhere that names ours.
+    let host = ("Host", page.address.as_str());
+    let cookie = ("Cookie", page.cookie.as_str());
+    for (path, mode) in
+        [("/api/runs", "cors"), ("/api/runs", "navigate"), ("/app.js", "no-cors"), ("/api/events", "cors")]
+    {
+        let headers = [host, cookie, ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", mode)];
+        assert_eq!(page.bare("GET", path, &headers).status, 403, "{path} {mode}");
+    }
+    assert_eq!(
+        page.bare("GET", "/api/events", &[host, cookie]).status,
+        403,
+        "a stream says where it comes from"
+    );
+    assert_eq!(
+        page.bare("GET", "/api/events", &[host, cookie, ("Origin", "http://evil.example")]).status,
+        403
+    );
+    assert_eq!(
+        page.bare("OPTIONS", &path, &[host, ("Origin", "http://evil.example")]).status,
+        405,
+        "no preflight"
+    );
+    assert_eq!(page.sandbox.events(), before);
+}
+
+#[test]
+fn a_page_that_may_not_change_anything_does_not() {
+    let page = Page::of(waiting(), "");
+    assert_eq!(page.json("/api/project")["control"], false);
+    let before = page.sandbox.events();
+    let run = page.run();
+    for (path, body) in [
+        (format!("/api/runs/{run}/tasks/T1"), json!({ "do": "answer", "text": "x" })),
+        (format!("/api/runs/{run}/tasks/T2"), json!({ "do": "review", "comments": [] })),
+        (format!("/api/runs/{run}"), json!({ "do": "stop" })),
+        ("/api/inbox/seen".to_owned(), json!({ "keys": ["all"] })),
+    ] {
+        let reply = page.post(&path, &body, &[]);
+        assert_eq!(reply.status, 403, "{reply:?}");
+        assert!(reply.body.contains("--allow-control"), "{reply:?}");
+    }
+    assert_eq!(page.sandbox.events(), before);
+}
+
+#[test]
+fn what_waits_is_answered_from_the_page() {
+    let page = Page::of(waiting(), "--allow-control");
+    let run = page.run();
+    let items = page.json("/api/inbox")["items"].clone();
+    let key = |kind: &str| {
+        let item = items.as_array().expect("items").iter().find(|item| item["kind"] == kind);
+        item.expect("an item")["key"].clone()
+    };
+    let path = format!("/api/runs/{run}/tasks/T1");
+    let answered = page.post(&path, &json!({ "do": "answer", "text": "--now, the left one; `rm -rf`" }), &[]);
+    assert_eq!(answered.status, 200, "{answered:?}");
+    let _ = page.sandbox.run("log --json").exits(0).says("--now, the left one; `rm -rf`");
+    let seen = page.post("/api/inbox/seen", &json!({ "keys": [key("given_up")] }), &[]);
+    assert_eq!(seen.status, 200, "{seen:?}");
+    let raised =
+        page.post(&format!("/api/runs/{run}/tasks/T2"), &json!({ "do": "raise", "attempts": 4 }), &[]);
+    assert_eq!(raised.status, 200, "{raised:?}");
+    until("the inbox without what was answered", || {
+        let items = page.json("/api/inbox")["items"].clone();
+        let left: Vec<&Value> = items.as_array()?.iter().map(|item| &item["kind"]).collect();
+        left.iter().all(|kind| **kind != "blocked").then_some(())
+    });
+    for (path, body, status) in [
+        (path.as_str(), json!({ "do": "nothing" }), 422),
+        (&path, json!({ "do": "raise", "attempts": "many" }), 422),
+        (&path, json!([]), 422),
+        (&format!("/api/runs/{run}/tasks/T9"), json!({ "do": "retry" }), 409),
+        ("/api/runs/other/tasks/T1", json!({ "do": "retry" }), 409),
+        ("/api/runs/..%2fx/tasks/T1", json!({ "do": "retry" }), 404),
+        (&format!("/api/runs/{run}"), json!({ "do": "stop" }), 409),
+        ("/api/inbox/seen", json!({ "keys": ["--help"] }), 400),
+    ] {
+        let reply = page.post(path, &body, &[]);
+        assert_eq!(reply.status, status, "{path} {body}: {reply:?}");
+    }
+    let long = json!({ "do": "answer", "text": "x".repeat(300 * 1024) });
+    assert_eq!(page.post(&path, &long, &[]).status, 413);
+}
+
+/// The content of a file after the work of a task, as the page was told it.
+fn blob(page: &Page, path: &str) -> Value {
+    let review = page.json(&format!("{path}/review"));
+    assert!(review["diff"].as_str().is_some_and(|diff| diff.contains("@@")), "{review}");
+    review["files"][0]["new_blob"].clone()
+}
+
+#[test]
+fn comments_from_the_page_are_sent_together() {
+    let page = Page::of(waiting(), "--allow-control");
+    let path = format!("/api/runs/{}/tasks/T2", page.run());
+    let seen = blob(&page, &path);
+    let comment =
+        |line: u32, text: &str| json!({ "file": "T2.txt", "line": line, "blob": seen, "text": text });
+    // One of them is about a line that is not there: none is taken.
+    let both = [comment(1, "--send it; `rm -rf`"), comment(9, "Where?")];
+    let refused = page.post(&path, &json!({ "do": "review", "comments": both }), &[]);
+    assert_eq!(refused.status, 409, "{refused:?}");
+    assert!(refused.body.contains("there is no line 9"), "{refused:?}");
+    assert_eq!(page.json(&format!("{path}/review"))["comments"], json!([]));
+    let both = [comment(1, "--send it; `rm -rf`"), comment(1, "Why?")];
+    let sent = page.post(&path, &json!({ "do": "review", "comments": both }), &[]);
+    assert_eq!(sent.status, 200, "{sent:?}");
+    let prompt = page.sandbox.run("prompt T2").exits(0);
+    let _ = prompt.says("> --send it; `rm -rf`").says("> Why?");
+    let told = page.sandbox.run("review T2 --json").exits(0).stdout;
+    assert_eq!(told.matches("\"sent\": true").count(), 2, "{told}");
+    let missing = page.post(&path, &json!({ "do": "take_back", "comment": 1 }), &[]);
+    assert_eq!(missing.status, 409, "{missing:?}");
+}
+
+#[test]
+fn comments_on_lines_that_have_changed_are_refused_with_where_they_are() {
+    let page = Page::of(waiting(), "--allow-control");
+    let path = format!("/api/runs/{}/tasks/T2", page.run());
+    let seen = blob(&page, &path);
+    let order = json!({ "do": "review", "comments": [
+        { "file": "T2.txt", "side": "new", "line": 1, "lines": 1, "blob": seen, "text": "Not this way" },
+    ] });
+    let file = page.sandbox.worktrees().join("T2/T2.txt");
+    for (text, why) in [("first\nx\n", "T2.txt:1 is now at line 2"), ("y\n", "T2.txt:1 no longer exists")] {
+        std::fs::write(&file, text).expect("written");
+        let refused = page.post(&path, &order, &[]);
+        assert_eq!(refused.status, 409, "{refused:?}");
+        assert!(refused.body.contains(why), "{refused:?}");
+        assert_ne!(blob(&page, &path), seen, "what is shown after a refusal is what is there");
+    }
+    assert_eq!(page.json(&format!("{path}/review"))["comments"], json!([]));
+}
+
+#[test]
+fn comments_on_landed_work_become_a_task_from_the_page_too() {
+    let page = Page::of(waiting(), "--allow-control");
+    let run = page.run();
+    let path = format!("/api/runs/{run}/tasks/T3");
+    let seen = blob(&page, &path);
+    let order = json!({ "do": "review", "comments": [{ "file": "T3.txt", "line": 1, "blob": seen, "text": "Say more" }] });
+    let sent = page.post(&path, &order, &[]);
+    assert_eq!(sent.status, 200, "{sent:?}");
+    let added = page.json(&format!("/api/runs/{run}/tasks/T3-review"));
+    assert_eq!(added["task"]["status"], "pending", "{added}");
+    let _ = page.sandbox.run("prompt T3-review").exits(0).says("you: Say more");
+}
+
+#[test]
+fn no_path_leads_out_of_the_page() {
+    let page = Page::of(waiting(), "");
+    let run = page.run();
+    let task = format!("/api/runs/{run}/tasks/T2");
+    for path in [
+        "/../../etc/passwd".to_owned(),
+        "/..%2f..%2fetc/passwd".to_owned(),
+        "/%2e%2e/%2e%2e/etc/passwd".to_owned(),
+        "//etc/passwd".to_owned(),
+        "/app.js/../../Cargo.toml".to_owned(),
+        "/page/app.js".to_owned(),
+        "/.git/config".to_owned(),
+        format!("/api/runs/{run}/tasks/..%2f..%2f..%2fetc"),
+        format!("/api/runs/..%2f{run}/status"),
+        format!("{task}/output/..%2f..%2f..%2f..%2fpiton.db"),
+        format!("{task}/output/%2e%2e"),
+        format!("{task}/output/prompt.md"),
+        format!("/api/runs/{run}/tasks/T2%00"),
+    ] {
+        let reply = page.get(&path);
+        assert_eq!(reply.status, 404, "{path}: {reply:?}");
+        assert!(!reply.body.contains("root:") && !reply.body.contains("[core]"), "{path}: {reply:?}");
+    }
+}
+
+#[test]
+fn each_view_is_what_its_command_prints() {
+    let page = Page::of(waiting(), "");
+    let run = page.run();
+    let told = |line: &str| -> Value {
+        let text = page.sandbox.run(line).exits(0).stdout;
+        serde_json::from_str(&text.replace("[ROOT]", page.sandbox.root().as_str())).expect("JSON")
+    };
+    let base = format!("/api/runs/{run}");
+    assert_eq!(page.json("/api/runs"), told("runs --json"));
+    assert_eq!(page.json("/api/inbox"), told("inbox --json"));
+    assert_eq!(page.json(&format!("{base}/status?tasks=all"))["status"], told("status --json"));
+    assert_eq!(page.json(&format!("{base}/landing"))["queue"], told("queue --json"));
+    assert_eq!(page.json(&format!("{base}/checks")), told("checks --json"));
+    assert_eq!(page.json(&format!("{base}/cost?by=agent")), told("cost --by agent --json"));
+    assert_eq!(page.json(&format!("{base}/tasks/T3/diff")), told("diff T3 --json"));
+    assert_eq!(page.json(&format!("{base}/tasks/T3/review")), told("review T3 --json"));
+    let detail = page.json(&format!("{base}/tasks/T2"));
+    assert_eq!(detail["task"], told("status T2 --json"));
+    assert_eq!(detail["why"]["causes"], told("why T2 --json")["causes"]);
+    assert_eq!(detail["attempts"][0]["checks"][0]["passed"], false);
+    assert_eq!(detail["attempts"][0]["end"]["next"], "abandoned");
+    // The output of the check that failed is one request away.
+    let log = &detail["attempts"][0]["checks"][0]["log"];
+    let job =
+        detail["jobs"].as_array().expect("jobs").iter().find(|job| job["log"] == *log).expect("its job");
+    let output = page.json(&format!("{base}/tasks/T2/output/{}", job["job"].as_str().expect("a name")));
+    assert_eq!(output["lines"], json!([["plain", "broken rope"]]));
+    assert_eq!(output["over"], true);
+    let events = page.json(&format!("{base}/log?minor=true"));
+    assert_eq!(events["events"].as_array().expect("events").len(), page.sandbox.events().len());
+    let found = page.json(&format!("{base}/log?find=ridges"));
+    assert_eq!(found["events"].as_array().expect("events").len(), 1, "{found}");
+    assert_eq!(page.get("/api/runs/other/status").status, 404);
+    assert_eq!(page.get(&format!("{base}/tasks/T9")).status, 422);
+    assert_eq!(page.get(&format!("{base}/status?nonsense=1")).status, 400);
+    let figures = page.get("/metrics").body;
+    assert!(figures.contains(&format!("piton_tasks{{run=\"{run}\",status=\"completed\"}} 1\n")), "{figures}");
+    assert!(figures.contains("piton_inbox_items 2\n"), "{figures}");
+}
+
+#[test]
+fn the_past_is_shown_as_it_was() {
+    let sandbox = sandbox();
+    sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']")));
+    sandbox.script(&writers(&["T1", "T2"]));
+    let _ = sandbox.run("run plan.toml").exits(0);
+    let page = Page::of(sandbox, "");
+    let base = format!("/api/runs/{}", page.run());
+    let events = page.json(&format!("{base}/log?minor=true"))["events"].as_array().expect("events").clone();
+    let end = events[0]["seq"].as_u64().expect("a place");
+    let status = |at: u64| page.json(&format!("{base}/status?at={at}&tasks=all"))["status"].clone();
+    // Of every event, what had landed by then.
+    let mut landed = 0;
+    for event in events.iter().rev() {
+        let (seq, text) = (event["seq"].as_u64().expect("a place"), event["text"].as_str().expect("text"));
+        landed += u64::from(text.starts_with("landed as"));
+        let then = status(seq);
+        assert_eq!(then["counts"]["completed"], landed, "event {seq}: {text}");
+        assert_eq!(
+            then["tasks"].as_array().expect("tasks").len() as u64,
+            then["counts"]["total"].as_u64().expect("a number")
+        );
+    }
+    assert_eq!(landed, 2);
+    assert_eq!(status(end)["tasks"], page.json(&format!("{base}/status?tasks=all"))["status"]["tasks"]);
+    let started = events.iter().find(|event| {
+        event["task"] == "T2" && event["text"].as_str().is_some_and(|text| text.contains("started"))
+    });
+    let at = started.expect("T2 was started")["seq"].as_u64().expect("a place");
+    let then = page.json(&format!("{base}/tasks/T2?at={at}"));
+    assert_eq!(then["task"]["status"], "in_progress");
+    assert_eq!(then["attempts"][0]["end"], Value::Null);
+    assert_eq!(status(at)["engine_alive"], true, "as the journal had it");
+    assert_eq!(page.json(&format!("{base}/landing?at={at}"))["queue"][0]["task"], "T1");
+    assert_eq!(page.get(&format!("{base}/status?at=0")).status, 404);
+}
+
+#[test]
+fn what_happens_is_sent_and_what_was_missed_is_sent_again() {
+    let page = Page::of(waiting(), "");
+    let run = page.run();
+    let mut stream = page.stream(None);
+    let (hello, kind, _) = stream.news();
+    assert_eq!(kind, "hello");
+    let _ = page.sandbox.piton(["answer", "T1", "the left one"]).run().exits(0);
+    let (id, kind, data) = stream.news();
+    assert_eq!((kind.as_str(), data["runs"][0]["run"].as_str()), ("news", Some(run.as_str())));
+    assert_eq!(data["runs"][0]["tasks"], json!(["T1"]));
+    assert!(data["runs"][0]["events"][0]["text"].as_str().expect("text").contains("the left one"), "{data}");
+    assert_ne!(id, hello);
+    drop(stream);
+    let _ = page.sandbox.piton(["retry", "T2"]).run().exits(0);
+    // The laptop wakes up.
+    let (later, kind, data) = page.stream(Some(&id)).news();
+    assert_eq!((kind.as_str(), &data["runs"][0]["tasks"]), ("news", &json!(["T2"])));
+    assert_ne!(later, id);
+    let (_, kind, data) = page.stream(Some(&later)).news();
+    assert_eq!((kind.as_str(), &data["runs"]), ("news", &json!([])), "nothing was missed");
+    let (_, kind, _) = page.stream(Some("what is this")).news();
+    assert_eq!(kind, "hello");
+}
+
+#[test]
+fn a_thousand_connections_keep_nobody_out() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    let page = Page::of(waiting(), "");
+    // They say nothing, or begin to.
+    let idle: Vec<TcpStream> = (0..1000)
+        .map(|number| {
+            let mut stream = http::connect(&page.address);
+            if number % 2 == 0 {
+                stream.write_all(b"GET / HTTP/1.1\r\nHost:").expect("a connection");
+            }
+            stream
+        })
+        .collect();
+    assert_eq!(page.get("/api/runs").status, 200);
+    let open = page.get("/metrics").body;
+    let count =
+        open.lines().find_map(|line| line.strip_prefix("piton_serve_connections ")).expect("a figure");
+    assert!(count.parse::<u32>().expect("a number") >= 1000, "{count}");
+    drop(idle);
+    // As many pages as may be open, and one more.
+    let mut streams: Vec<Stream> = (0..256).map(|_| page.stream(None)).collect();
+    streams.iter_mut().for_each(|stream| assert_eq!(stream.news().1, "hello"));
+    let host = [("Host", page.address.as_str()), ("Cookie", &page.cookie), ("Sec-Fetch-Site", "same-origin")];
+    let refused = page.bare("GET", "/api/events", &host);
+    assert_eq!(refused.status, 503, "{refused:?}");
+    assert_eq!(page.get("/api/runs").status, 200);
+    streams.pop();
+    until("a place for another page", || {
+        (page.stream(None).stream.read(&mut [0; 12]).ok()? == 12).then_some(())
+    });
+}
+
+#[test]
+fn a_request_without_end_is_not_read_to_it() {
+    let page = Page::of(waiting(), "");
+    let endless =
+        format!("GET / HTTP/1.1\r\nHost: {}\r\nX: {}\r\n\r\n", page.address, "x".repeat(1024 * 1024));
+    let reply = http::exchange(&page.address, endless.as_bytes());
+    assert!([0, 400, 431].contains(&reply.status), "{reply:?}");
+    assert_eq!(page.get("/api/runs").status, 200);
+}
+
+#[test]
+fn other_machines_need_a_password_or_a_token() {
+    let sandbox = sandbox();
+    let refused = sandbox.run("serve --listen 0.0.0.0:0").exits(2);
+    let _ = refused.says("can be reached from other machines").says("--password-file");
+    sandbox.write("short", "1234\n");
+    let _ = sandbox
+        .run("serve --listen 0.0.0.0:0 --password-file short")
+        .exits(2)
+        .says("shorter than 8 characters");
+    sandbox.write("password", "under the snow\n");
+    let mut server = sandbox.piton("serve --listen 0.0.0.0:0 --password-file password".split(' ')).spawn();
+    let url = server.first_line();
+    assert!(!url.contains("token"), "{url}");
+    server.until_says("not encrypted");
+    let address = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let (host, origin) = (("Host", address.as_str()), format!("http://{address}"));
+    assert_eq!(http::ask(&address, "GET", "/api/runs", &[host], "").json()["password"], true);
+    let enter = |password: &str| {
+        let headers = [host, ("Origin", &origin), ("Content-Type", "application/json")];
+        http::ask(&address, "POST", "/api/enter", &headers, &json!({ "password": password }).to_string())
+    };
+    let entered = enter("under the snow");
+    assert_eq!(entered.status, 200, "{entered:?}");
+    let cookie =
+        entered.header("set-cookie").expect("a cookie").split(';').next().expect("a pair").to_owned();
+    assert_eq!(http::ask(&address, "GET", "/api/runs", &[host, ("Cookie", &cookie)], "").status, 200);
+    assert_eq!(enter("under the sand").status, 401);
+    let tries: Vec<u16> = (0..12).map(|_| enter("guess").status).collect();
+    assert_eq!(tries.last(), Some(&429), "{tries:?}");
+    assert_eq!(enter("under the snow").status, 429, "not even the right one");
+}
+
+#[test]
+fn a_proxy_with_another_name_is_served_if_it_is_named() {
+    let sandbox = sandbox();
+    sandbox.write("token", "0123456789abcdef\n");
+    let line = "serve --listen 127.0.0.1:0 --public-host piton.example --token-file token";
+    let mut server = sandbox.piton(line.split(' ')).spawn();
+    let url = server.first_line();
+    let (address, token) = url.trim_start_matches("http://").split_once("/?token=").expect("a token");
+    assert_eq!(token, "0123456789abcdef");
+    let entered = http::ask(address, "GET", "/?token=0123456789abcdef", &[("Host", "piton.example")], "");
+    let cookie = entered.header("set-cookie").expect("a cookie");
+    assert!(cookie.ends_with("; SameSite=Strict; Secure"), "{cookie}");
+    let cookie = cookie.split(';').next().expect("a pair");
+    let ask = |host: &str, origin: &str| {
+        let headers = [("Host", host), ("Cookie", cookie), ("Origin", origin)];
+        http::ask(address, "GET", "/api/runs", &headers, "").status
+    };
+    assert_eq!(ask("piton.example", "https://piton.example"), 200);
+    assert_eq!(ask("piton.example", "http://piton.example"), 403, "another scheme is another origin");
+    assert_eq!(ask("other.example", "https://other.example"), 421);
+}
+
+#[test]
+fn a_project_without_a_run_has_a_page_that_waits_for_one() {
+    let page = Page::of(sandbox(), "");
+    assert_eq!(page.json("/api/runs"), json!({ "runs": [] }));
+    let mut stream = page.stream(None);
+    assert_eq!(stream.news().1, "hello");
+    page.sandbox.plan(&task("T1", ""));
+    page.sandbox.script(&writers(&["T1"]));
+    let _ = page.sandbox.run("run plan.toml").exits(0);
+    until("the run", || page.json("/api/runs")["runs"][0]["finished"].as_bool().filter(|done| *done));
+    assert_eq!(stream.news().1, "news");
+}
+
+#[test]
+fn an_agent_cannot_serve_the_page() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.script("[T1]\nwrite T1.txt x\nrun piton serve --listen 127.0.0.1:0\n");
+    let _ = sandbox.run("run plan.toml").exits(4);
+    let _ = sandbox.run("output T1").exits(0).says("this is an attempt of T1");
+}
