@@ -10,6 +10,8 @@ const MOST: usize = 1000;
 pub struct Hunk<'a> {
     /// Where it is in both texts: `@@ -1,2 +1,3 @@`.
     pub header: String,
+    /// The numbers of its first line in the old text and in the new one, counted from 1.
+    pub at: (usize, usize),
     /// Each line as it ends in its text, with its sign: `-`, `+` or a space.
     pub lines: Vec<(char, &'a str)>,
 }
@@ -61,6 +63,17 @@ pub fn unified(old: &str, new: &str, names: (&str, &str), around: usize) -> Stri
     text
 }
 
+/// Where so many lines from `first` on, counted from 1, are in the new text, if all of them are there together.
+pub fn line_now(old: &str, new: &str, first: usize, lines: usize) -> Option<usize> {
+    let old: Vec<&str> = old.lines().collect();
+    let new: Vec<&str> = new.lines().collect();
+    let wanted = first.checked_sub(1)?..(first - 1).checked_add(lines)?;
+    let kept: Vec<usize> =
+        common(&old, &new).into_iter().filter(|(i, _)| wanted.contains(i)).map(|(_, j)| j).collect();
+    let is_together = kept.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    kept.first().filter(|_| kept.len() == lines && is_together).map(|at| at + 1)
+}
+
 fn hunk<'a>(all: &[(char, &'a str)], shown: Range<usize>) -> Hunk<'a> {
     let count = |lines: &[(char, &str)], other: char| lines.iter().filter(|(sign, _)| *sign != other).count();
     let (before, lines) = (&all[..shown.start], &all[shown]);
@@ -69,7 +82,8 @@ fn hunk<'a>(all: &[(char, &'a str)], shown: Range<usize>) -> Hunk<'a> {
         (start, 0) => format!("{start},0"),
         (start, count) => format!("{},{count}", start + 1),
     };
-    Hunk { header: format!("@@ -{} +{} @@", range('+'), range('-')), lines: lines.to_vec() }
+    let at = (count(before, '+') + 1, count(before, '-') + 1);
+    Hunk { header: format!("@@ -{} +{} @@", range('+'), range('-')), at, lines: lines.to_vec() }
 }
 
 /// The lines that both have, by their numbers, as many as possible.

@@ -199,7 +199,7 @@ mod tests {
 
     /// Whatever stands for a value, the parser takes the command.
     fn can_be_typed(command: &str) -> bool {
-        ["X", "1"].iter().any(|value| {
+        ["X", "1", "127.0.0.1:1"].iter().any(|value| {
             let mut text = String::new();
             let mut depth = 0;
             for c in command.chars() {

@@ -6,12 +6,16 @@ mod cmd;
 mod columns;
 mod commands;
 mod failure;
+mod notify;
+mod own_command;
 mod paths;
 mod picture;
 mod plans;
 mod preflight;
 mod progress;
 mod runs;
+mod screen;
+mod serve;
 mod ui;
 
 use std::process::ExitCode;
@@ -19,6 +23,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use crate::cmd::help;
+use crate::cmd::integrate::completions;
 
 /// All of the program. A program that adds a system of its own calls it, too.
 #[must_use]
@@ -34,6 +39,9 @@ pub fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         };
+    }
+    if completions::answer(cmd::Cli::command) {
+        return ExitCode::SUCCESS;
     }
     commands::set_command_line(cmd::Cli::command);
     let cli = match cmd::Cli::try_parse() {

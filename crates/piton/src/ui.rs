@@ -1,6 +1,7 @@
 //! The streams: answers to standard output, everything else to standard error. Nothing else prints.
 
 use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use piton_core::run::Status;
@@ -35,7 +36,22 @@ pub(crate) fn answer_raw(bytes: &[u8]) {
 }
 
 pub(crate) fn say(text: impl AsRef<str>) {
-    let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
+    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    match &mut *held {
+        Some(lines) => lines.push(text.as_ref().to_owned()),
+        None => {
+            let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
+        }
+    }
+}
+
+/// What was said while lines at the bottom of the terminal are drawn: whoever draws them prints it above.
+static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+/// From now on, or from now on no more, keep what is said. Returns what was kept so far.
+pub(crate) fn hold(is_held: bool) -> Vec<String> {
+    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    std::mem::replace(&mut *held, is_held.then(Vec::new)).unwrap_or_default()
 }
 
 /// A question: the answer stands in the same line.

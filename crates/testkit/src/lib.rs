@@ -5,7 +5,10 @@
 #[cfg(unix)]
 mod aftermath;
 mod bare;
+#[cfg(unix)]
+pub mod browser;
 pub mod cases;
+pub mod http;
 pub mod lines;
 pub mod makespan;
 pub mod models;

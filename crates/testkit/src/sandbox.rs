@@ -391,8 +391,15 @@ impl Invocation {
     /// Start it on a terminal of its own, and go on. Dropping the terminal closes its window.
     #[cfg(target_os = "linux")]
     #[track_caller]
-    pub fn spawn_on_terminal(mut self) -> (Running, Terminal) {
-        let pair = nix::pty::openpty(None, None).expect("a terminal");
+    pub fn spawn_on_terminal(self) -> (Running, Terminal) {
+        self.spawn_on_terminal_of(80, 24)
+    }
+
+    /// The same with so many columns and rows.
+    #[cfg(target_os = "linux")]
+    #[track_caller]
+    pub fn spawn_on_terminal_of(mut self, columns: u16, rows: u16) -> (Running, Terminal) {
+        let pair = nix::pty::openpty(&winsize(columns, rows), None).expect("a terminal");
         // A process that inherits the window keeps it open.
         rustix::io::fcntl_setfd(&pair.master, rustix::io::FdFlags::CLOEXEC).expect("our own descriptor");
         let end = || Stdio::from(pair.slave.try_clone().expect("a descriptor"));
@@ -408,9 +415,14 @@ impl Invocation {
         let flags = rustix::fs::fcntl_getfl(&pair.master).expect("our own descriptor");
         let flags = flags | rustix::fs::OFlags::NONBLOCK;
         rustix::fs::fcntl_setfl(&pair.master, flags).expect("our own descriptor");
-        let terminal = Terminal { window: File::from(pair.master), shown: String::new() };
+        let terminal = Terminal { window: File::from(pair.master), shown: Vec::new() };
         (Running { child, out, err, root: self.root, _kept: kept }, terminal)
     }
+}
+
+#[cfg(target_os = "linux")]
+fn winsize(columns: u16, rows: u16) -> nix::pty::Winsize {
+    nix::pty::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
 }
 
 /// A terminal, seen from its window.
@@ -418,18 +430,36 @@ impl Invocation {
 #[derive(Debug)]
 pub struct Terminal {
     window: File,
-    shown: String,
+    shown: Vec<u8>,
 }
 
 #[cfg(target_os = "linux")]
 impl Terminal {
     /// All that was shown so far, with every control sequence.
-    pub fn shown(&mut self) -> &str {
+    pub fn bytes(&mut self) -> &[u8] {
         let mut bytes = [0; 4096];
         while let Ok(read @ 1..) = std::io::Read::read(&mut self.window, &mut bytes) {
-            self.shown += &String::from_utf8_lossy(&bytes[..read]);
+            self.shown.extend_from_slice(&bytes[..read]);
         }
         &self.shown
+    }
+
+    /// The same as text.
+    pub fn shown(&mut self) -> String {
+        String::from_utf8_lossy(self.bytes()).into_owned()
+    }
+
+    /// Give the window another size. The process that has the terminal hears of it.
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        let size = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(&self.window, size).expect("our own terminal");
+    }
+
+    /// Whether it shows what is typed and waits for whole lines, as a shell wants it.
+    pub fn is_usual(&self) -> bool {
+        use rustix::termios::LocalModes;
+        let modes = rustix::termios::tcgetattr(&self.window).expect("our own terminal").local_modes;
+        modes.contains(LocalModes::ECHO | LocalModes::ICANON) && !modes.contains(LocalModes::NOFLSH)
     }
 
     #[track_caller]
@@ -482,6 +512,20 @@ impl Running {
     /// What it has printed to standard error so far.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.err).unwrap_or_default()
+    }
+
+    /// Wait for the first line that it prints to standard output.
+    #[track_caller]
+    pub fn first_line(&mut self) -> String {
+        until("a line of output", || {
+            let printed = fs::read_to_string(&self.out).unwrap_or_default();
+            if let Some((first, _)) = printed.split_once('\n') {
+                return Some(first.to_owned());
+            }
+            let ended = self.child.try_wait().expect("our own child");
+            assert!(ended.is_none(), "it ended without a line of output:\n{}", self.said());
+            None
+        })
     }
 
     /// Wait until it has printed this to standard error.

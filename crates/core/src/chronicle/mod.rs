@@ -19,6 +19,7 @@ use crate::time::{Span, Timestamp};
 #[cfg(test)]
 pub(crate) mod bench;
 mod facts;
+mod made;
 mod passes;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use facts::{
     Answered, BY_GIT, Changed, Commit, Context, Earlier, Entry, Failure, Feedback, Heard, Refused, Said,
     Stopped, WorkReport, Worktree,
 };
+pub use made::Made;
 pub use passes::{Pass, PassFound};
 
 /// Characters of the end of a check's output, as much as the files have always shown.
@@ -139,11 +141,6 @@ impl Chronicle {
 
     pub fn task(&self, id: &TaskId) -> Option<&Story> {
         self.tasks.get(id)
-    }
-
-    /// The tasks that are completed, in the order of their ids.
-    pub fn completed(&self) -> impl Iterator<Item = &TaskId> {
-        self.tasks.iter().filter(|(_, story)| story.completed.is_some()).map(|(id, _)| id)
     }
 
     /// Fold one event. An event about a task that was never added is ignored.
@@ -270,6 +267,7 @@ impl Chronicle {
                     add(&mut story.answers, answered);
                 });
             }
+            Event::CommentsSent { .. } => {}
             Event::Reset { task, by } => self.on(task, |story| story.reset(by, at)),
             Event::Reopened { task, reason, .. } => {
                 self.context = None;
@@ -340,6 +338,8 @@ impl Chronicle {
             Note::Spent { .. }
             | Note::ChecksRan { .. }
             | Note::ConflictsAhead { .. }
+            | Note::Commented { .. }
+            | Note::CommentDropped { .. }
             | Note::Seen { .. }
             | Note::PlanUnreadable { .. } => {}
             Note::Heard { file, shown, edit } => {
@@ -427,7 +427,7 @@ impl Story {
 
     /// Import what another program recorded about it, with the times recorded there.
     fn adopt(&mut self, past: &ImportedTask, seq: u64, at: Timestamp) {
-        self.attempt = past.spent + u32::from(past.proof.is_some() || past.work.is_some());
+        self.attempt = past.attempt();
         self.confirmations = past.confirmations;
         self.begun_at = past.started_at;
         self.started_at = past.started_at;

@@ -122,6 +122,9 @@ impl Failure {
                 "The last try was ended because it said nothing for {limit}. Run nothing that waits for input or does \
                  not end by itself."
             ),
+            Ending::SentBack => {
+                "A person has looked at the work and wants changes: see the comments below.".to_owned()
+            }
             Ending::Denied | Ending::Other => "Fix this first.".to_owned(),
         }
     }
@@ -164,7 +167,9 @@ impl Failure {
     pub(super) fn quotation(&self) -> String {
         let text = match self.ending() {
             // The order says all of it.
-            Ending::Idle | Ending::NoWhy | Ending::SelfAnswered { .. } => return String::new(),
+            Ending::Idle | Ending::NoWhy | Ending::SentBack | Ending::SelfAnswered { .. } => {
+                return String::new();
+            }
             Ending::Check { how: CheckEnding::AgentAsked, .. } => &self.feedback,
             // The answers quote it.
             Ending::Asked if self.is_answered => return String::new(),

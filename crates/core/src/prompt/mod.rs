@@ -1,6 +1,7 @@
 //! Prompts of agents. The words stand in templates. Text of others is quoted here, so that no template can pass it off
 //! as Piton's.
 
+mod comments;
 mod failure;
 mod templates;
 #[cfg(test)]
@@ -9,6 +10,8 @@ mod tests;
 use minijinja::context;
 use minijinja::value::Value;
 
+use comments::commented;
+pub use comments::{Commented, comments_section};
 pub use failure::{Failure, Other, Try};
 pub use templates::{Broken, Prompts};
 use templates::{FEEDBACK, REVIEWER, VERIFIER};
@@ -117,6 +120,8 @@ pub struct Brief<'a> {
     pub landing_checks: &'a [Check],
     /// What people answered, the newest last.
     pub answers: &'a [Answer],
+    /// What people say about lines of the work, the newest last.
+    pub comments: &'a [Commented],
     /// Rules for all agents, the newest last.
     pub guardrails: &'a [Advice],
     /// What people and scripts say about the task.
@@ -147,6 +152,7 @@ pub fn prompt(prompts: &Prompts, spec: &TaskSpec, brief: Brief<'_>) -> Result<St
         guardrails => heeded(brief.guardrails),
         advice => advised(brief.advice),
         answers => answered(brief.answers),
+        comments => commented(brief.comments),
         made => quoted(brief.made),
         run => quoted(brief.orientation),
         ..retry
@@ -165,6 +171,9 @@ pub fn prompt(prompts: &Prompts, spec: &TaskSpec, brief: Brief<'_>) -> Result<St
     }
     if !text.contains(&answered(brief.answers)) {
         missing += &answers_section(brief.answers);
+    }
+    if !text.contains(&commented(brief.comments)) {
+        missing += &comments_section(brief.comments);
     }
     if !missing.is_empty() {
         text = text.trim_end().to_owned() + "\n" + &missing;

@@ -12,13 +12,14 @@ use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, context};
 
 use crate::diagnostic::{Diagnostic, nearest};
 
-/// Ours, by name. `worker` is the whole prompt; `task`, `fix` and `answers` are parts of it. An agent that takes over
+/// Ours, by name. `worker` is the whole prompt; `task`, `fix`, `answers` and `comments` are parts of it. An agent that takes over
 /// after a failure gets the template of its name as its role.
-const OURS: [(&str, &str); 10] = [
+const OURS: [(&str, &str); 11] = [
     ("worker", include_str!("worker.md")),
     ("task", include_str!("task.md")),
     ("fix", include_str!("fix.md")),
     ("answers", include_str!("answers.md")),
+    ("comments", include_str!("comments.md")),
     ("debugger", include_str!("debugger.md")),
     ("specialist", include_str!("specialist.md")),
     ("wider-context", include_str!("wider-context.md")),
@@ -31,7 +32,7 @@ pub(super) const VERIFIER: &str = "verifier";
 pub(super) const FEEDBACK: &str = "feedback";
 
 /// The variables of templates about work.
-const OF_WORK: [&str; 30] = [
+const OF_WORK: [&str; 31] = [
     "task",
     "task.id",
     "task.title",
@@ -59,6 +60,7 @@ const OF_WORK: [&str; 30] = [
     "guardrails",
     "advice",
     "answers",
+    "comments",
     "made",
     "run",
     "range",
@@ -202,8 +204,8 @@ impl Prompts {
                     tries => said("x"), order => said("x"), logs => said("x"), feedback => said("x"),
                     before => said("x"), role => said("x"), place => "worktree", base => said("x"),
                     writable => said("x"), piton => "piton", has_tools => full, auto_answer => full,
-                    guardrails => said("x"), advice => said("x"), answers => said("x"), made => said("x"),
-                    run => said("x"), ask => "x", ending => "x", diff => said("x"),
+                    guardrails => said("x"), advice => said("x"), answers => said("x"),
+                    comments => said("x"), made => said("x"), run => said("x"), ask => "x", ending => "x", diff => said("x"),
                 },
             )?;
         }

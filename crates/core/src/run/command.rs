@@ -271,6 +271,14 @@ pub enum Command {
         by: String,
         text: String,
     },
+    /// Send comments on a task's work, by their places in the journal. Its next attempt gets them. If it is completed,
+    /// the task that was added to follow up on it has them.
+    SendComments {
+        task: TaskId,
+        by: String,
+        comments: Vec<u64>,
+        follow_up: Option<TaskId>,
+    },
     Raise {
         task: TaskId,
         by: String,

@@ -34,6 +34,8 @@ pub enum Ending<'r> {
     },
     /// It said that everything was already so, and not why.
     NoWhy,
+    /// A person wants changes, and has written comments.
+    SentBack,
     Other,
 }
 
@@ -76,6 +78,7 @@ pub const SELF_ANSWERED: &str = "it asked, and is answered: ";
 /// Before the files in which a conflict was left.
 pub(super) const MARKERS: &str = "conflict markers left in ";
 pub(super) const NO_WHY: &str = "the agent says that it was already so, and not why";
+pub(super) const SENT_BACK: &str = "a person sent the work back with comments";
 
 /// Makes an ending from the rest of a reason.
 type FromRest<'r> = fn(&'r str) -> Ending<'r>;
@@ -84,7 +87,7 @@ impl<'r> Ending<'r> {
     /// By the reason of a failure.
     pub fn of(reason: &'r str) -> Ending<'r> {
         // The author of the plan names the checks. So the start of a reason decides first.
-        let begins: [(&str, FromRest<'r>); 9] = [
+        let begins: [(&str, FromRest<'r>); 10] = [
             (ASKED, |_| Ending::Asked),
             (DENIED, |_| Ending::Denied),
             (IDLE, |_| Ending::Idle),
@@ -94,6 +97,7 @@ impl<'r> Ending<'r> {
             (MARKERS, |_| Ending::Markers),
             (SELF_ANSWERED, |answer| Ending::SelfAnswered { answer }),
             (NO_WHY, |_| Ending::NoWhy),
+            (SENT_BACK, |_| Ending::SentBack),
         ];
         if let Some(ending) =
             begins.into_iter().find_map(|(words, ending)| Some(ending(reason.strip_prefix(words)?)))

@@ -336,6 +336,16 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<u64>,
     },
+    /// A person has sent comments on lines of a task's work, together. They are for its next attempt, or for the task
+    /// that was added to follow up on it.
+    CommentsSent {
+        task: TaskId,
+        by: String,
+        /// Where they stand in the journal.
+        comments: Vec<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        follow_up: Option<TaskId>,
+    },
     /// A completed task is opened again, because the plan now asks for something else. Or a task in progress starts
     /// again for that reason.
     Reopened {
@@ -417,7 +427,9 @@ impl Event {
                 | Note::Spent { task, .. }
                 | Note::Errors { task, .. }
                 | Note::ChecksRan { task, .. }
-                | Note::ConflictsAhead { task, .. } => Some(task),
+                | Note::ConflictsAhead { task, .. }
+                | Note::Commented { task, .. }
+                | Note::CommentDropped { task, .. } => Some(task),
                 Note::Guardrail { .. }
                 | Note::GuardrailRemoved { .. }
                 | Note::Seen { .. }
@@ -456,6 +468,7 @@ impl Event {
             | Skipped { task, .. }
             | Unblocked { task, .. }
             | Answered { task, .. }
+            | CommentsSent { task, .. }
             | Reopened { task, .. }
             | Raised { task, .. }
             | Adopted { task, .. }
@@ -553,6 +566,8 @@ pub enum Class {
     Limit,
     Defect,
     Stopped,
+    /// A person wants changes: the work goes back with comments.
+    SentBack,
 }
 
 /// What a failure means for its task.

@@ -82,6 +82,11 @@ pub struct ImportedFeedback {
 }
 
 impl ImportedTask {
+    /// The number of the attempt that was last made.
+    pub fn attempt(&self) -> u32 {
+        self.spent + u32::from(self.proof.is_some() || self.work.is_some())
+    }
+
     /// A task of which only the status is known.
     pub fn plain(status: Status) -> ImportedTask {
         ImportedTask {

@@ -4,7 +4,9 @@
 mod agent_end;
 mod closing;
 mod command;
+mod comment;
 mod create;
+mod effort;
 mod ending;
 mod event;
 mod evidence;
@@ -34,6 +36,8 @@ pub mod verdict;
 
 pub use closing::{Asks, Closing};
 pub use command::{Claim, Command, NewRun, Refusal, Stop};
+pub use comment::{Comment, Place, Side, lines_of};
+pub use effort::{Effort, Efforts};
 pub use ending::{
     CANNOT_RUN, CONFLICT, CheckEnding, Ending, NO_TEST, SELF_ANSWERED, SILENT, SLOW_CHECK, TIMED_OUT,
     TOGETHER,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::comment::Comment;
 use super::imported::ImportedError;
 use super::report::Report;
 use super::task::Pass;
@@ -68,6 +69,10 @@ pub enum Note {
     /// What the work of a task that is under way is in conflict with, as far as it is seen now. Nothing: with nothing any
     /// more.
     ConflictsAhead { task: TaskId, fence: u64, conflicts: Vec<ConflictAhead> },
+    /// A person's comment on lines of a task's work. It is kept until it is sent.
+    Commented { task: TaskId, comment: Box<Comment> },
+    /// A comment that was not sent is taken back: where it stands in the journal.
+    CommentDropped { task: TaskId, comment: u64 },
     /// What waited for a person was seen by the one who notes it. What is over is forgotten.
     Seen {
         items: Vec<String>,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::command::{Refusal, Stop};
 use super::event::Event;
-use super::fold::release;
 use super::state::{Missing, State};
+use super::task::release;
 use super::task::{Progress, Red, Status, Task};
 use crate::plan::{Check, TaskId, TaskSpec};
 use crate::time::Timestamp;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{CheckResult, ContextUpdate, Selection, Session, StopMode, StopReason, Verdict};
+use super::effort::{Effort, Efforts};
+use super::event::{CheckResult, ContextUpdate, Event, Selection, Session, StopMode, StopReason, Verdict};
 use super::flakes::Flakes;
 use super::line::Line;
 use super::load::CheckLoad;
@@ -114,6 +115,9 @@ pub struct Run {
     /// When settings were last adopted while this engine was running, and which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<(Timestamp, Vec<String>)>,
+    /// How often its tasks were tried, and how many tests ran.
+    #[serde(default, skip_serializing_if = "Efforts::is_empty")]
+    pub efforts: Efforts,
 }
 
 impl Run {
@@ -251,6 +255,8 @@ pub struct Changes {
     pub tasks: BTreeSet<TaskId>,
     pub links: BTreeSet<TaskId>,
     pub cells: BTreeMap<(Cell, Status), i64>,
+    /// Tasks that got a worktree, or have none any more.
+    pub worktrees: BTreeSet<TaskId>,
 }
 
 impl State {
@@ -421,6 +427,26 @@ impl State {
         }
     }
 
+    /// Take an event into account that says how often a task was tried, or how many tests ran. No index depends on that.
+    pub(super) fn count_effort(&mut self, event: &Event) -> Result<(), Missing> {
+        let Some(id) = event.task().filter(|_| Effort::default().after(event).is_some()) else {
+            return Ok(());
+        };
+        match (self.tasks.get_mut(id), &mut self.run) {
+            (Some(task), Some(run)) => {
+                if let Some(after) = task.effort.after(event).filter(|after| *after != task.effort) {
+                    run.efforts.shift(task.effort, after);
+                    task.effort = after;
+                    self.changes.tasks.insert(id.clone());
+                }
+                Ok(())
+            }
+            // What is said about a task that does not exist counts for none.
+            (None, _) if !self.complete && !self.absent.contains(id) => Err(Missing::Tasks(vec![id.clone()])),
+            _ => Ok(()),
+        }
+    }
+
     /// Change a task and everything derived from it: indexes, counts, and what its dependents wait for.
     pub(super) fn update(
         &mut self,
@@ -449,6 +475,7 @@ impl State {
             let slot_before = task.is_engines() && before.holds_slot();
             let judged_before = slot_before && task.is_candidate();
             let dead_before = matches!(before, Status::Abandoned | Status::Blocked);
+            let worktree_before = task.progress.worktree;
             if let Some(change) = change.take() {
                 change(&mut task);
             }
@@ -487,6 +514,9 @@ impl State {
             let dead = i64::from(after.is_dead()) - i64::from(before.is_dead());
             let held = i64::from(after == Status::Waiting) - i64::from(before == Status::Waiting);
             self.index(&task);
+            if task.progress.worktree != worktree_before {
+                self.changes.worktrees.insert(id.clone());
+            }
             self.tasks.insert(id.clone(), task);
             let shift = [waiting, dead, held];
             if shift != [0; 3] {

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::closing::Asks;
+use super::effort::Effort;
 use super::event::Work;
 use super::evidence::Mark;
 use super::holding::HolderProcess;
@@ -208,6 +209,9 @@ pub struct Task {
     /// The last try whose usage is booked.
     #[serde(default)]
     pub booked: u64,
+    /// How often it was tried, as people count it, and its tests.
+    #[serde(default)]
+    pub effort: Effort,
 }
 
 impl Task {
@@ -236,7 +240,8 @@ impl Task {
 
     /// It may be done already, so its checks run before an agent starts.
     pub(super) fn looks_first(&self) -> bool {
-        (self.check_first && self.spent == 0 || self.progress.checks_first) && self.progress.tree.is_none()
+        let may_be_done = self.check_first && self.spent == 0 || self.progress.checks_first;
+        may_be_done && self.progress.tree.is_none() && !self.progress.sent_back
     }
 
     /// It may be completed without any change.
@@ -323,6 +328,22 @@ impl Task {
     pub fn is_engines(&self) -> bool {
         self.holder == Some(Holder::Engine)
     }
+}
+
+/// End whatever is under way: results of it are stale from now on.
+pub(super) fn release(task: &mut Task) {
+    task.fence = task.fence.saturating_add(1);
+    task.holder = None;
+    task.progress.ready = false;
+    task.progress.agent_done = false;
+    task.progress.left_behind = false;
+    task.progress.uncommitted.clear();
+    task.progress.recheck = false;
+    task.progress.red = None;
+    task.progress.intent = None;
+    task.progress.carries.clear();
+    (task.progress.queued, task.progress.place_kept) = (None, None);
+    task.progress.waits = None;
 }
 
 /// Who works on a task.
@@ -451,6 +472,12 @@ pub struct Progress {
     /// What people have answered, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Answer>,
+    /// Where comments of people on its work stand in the journal, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub comments: Vec<u64>,
+    /// Some of them came after its agent began: the work does not land before an agent has read them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sent_back: bool,
     pub commit: Option<Oid>,
     pub tree: Option<Oid>,
     /// Why nothing had to be changed, as the agent of this try says.
@@ -501,6 +528,8 @@ pub struct Progress {
 impl Progress {
     /// The most pieces of advice in a prompt. Of more, the last ones count.
     pub(super) const ADVICE: usize = 5;
+    /// The most comments in a prompt. Of more, the last ones count.
+    pub(super) const COMMENTS: usize = 100;
 }
 
 /// A person's answer: where it stands in the journal, which failure it answers, and what it says.

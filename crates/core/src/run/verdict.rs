@@ -93,7 +93,7 @@ pub fn feedback(results: &[CheckResult]) -> String {
 }
 
 /// The rest of a sentence that begins with the check.
-fn outcome(verdict: &Verdict) -> String {
+pub(crate) fn outcome(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Pass => "passed".to_owned(),
         Verdict::Fail { exit } => format!("failed with exit status {exit}"),

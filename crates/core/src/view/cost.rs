@@ -1,6 +1,8 @@
 //! What tries have used, by run, day, task, attempt, agent or model.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
 
 use super::usage::{of_bill, short};
 use crate::plan::{RunId, TaskId};
@@ -8,7 +10,7 @@ use crate::run::{Bill, ByModel, Event, Note, Recorded, Usage, is_of_a_worker};
 use crate::time::Span;
 
 /// What costs are sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
     Run,
     Day,
@@ -18,7 +20,46 @@ pub enum By {
     Model,
 }
 
-/// One run of an agent.
+impl By {
+    pub const ALL: [By; 6] = [By::Run, By::Day, By::Task, By::Attempt, By::Agent, By::Model];
+
+    /// The word that people type.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Run => "run",
+            By::Day => "day",
+            By::Task => "task",
+            By::Attempt => "attempt",
+            By::Agent => "agent",
+            By::Model => "model",
+        }
+    }
+}
+
+/// What the tries of some runs have used, by all that costs are sorted by.
+#[derive(Clone, Debug, Default)]
+pub struct Costs {
+    rows: BTreeMap<(By, String), Cost>,
+    /// The attempt of each fence, by task.
+    attempts: BTreeMap<(RunId, TaskId, u64), u32>,
+    /// Tries of workers that were booked: their end follows, and is the same try.
+    booked: BTreeMap<(RunId, TaskId, u64), Try>,
+}
+
+/// What belongs together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cost {
+    pub bill: Bill,
+    /// Tokens without a known price.
+    pub unpriced: u64,
+    pub worked: Span,
+}
+
+/// What an event adds to one row.
+pub type Share = ((By, String), Cost);
+
+/// One run of an agent: the rows that it belongs to.
 #[derive(Clone, Debug)]
 struct Try {
     run: RunId,
@@ -27,128 +68,137 @@ struct Try {
     task: TaskId,
     attempt: u32,
     agent: String,
-    used: Option<ByModel>,
-    estimate: ByModel,
-    worked: Span,
-}
-
-/// All tries, as journals record them.
-#[derive(Clone, Debug, Default)]
-pub struct Costs {
-    tries: Vec<Try>,
-    /// The attempt of each fence, by task.
-    attempts: BTreeMap<(RunId, TaskId, u64), u32>,
-    /// Tries of workers that were booked: their end follows, and is the same try.
-    booked: BTreeMap<(RunId, TaskId, u64), usize>,
-}
-
-/// What belongs together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
-    pub bill: Bill,
-    /// Tokens without a known price.
-    pub unpriced: u64,
-    pub worked: Span,
+    models: Vec<String>,
 }
 
 impl Costs {
-    /// Add an event of a run. Those of one run come in their order.
-    pub fn read(&mut self, run: &RunId, recorded: &Recorded) {
-        let mut day = recorded.at.to_string();
-        day.truncate("2026-11-15".len());
-        match &recorded.event {
+    /// Add an event of a run. Those of one task come in their order. Returns what it adds, row by row.
+    pub fn read(&mut self, run: &RunId, recorded: &Recorded) -> Vec<Share> {
+        let key = |task: &TaskId, fence: u64| (run.clone(), task.clone(), fence);
+        let shares = match &recorded.event {
             Event::AttemptStarted { task, attempt, fence, .. } => {
-                self.attempts.insert((run.clone(), task.clone(), *fence), *attempt);
+                self.attempts.insert(key(task, *fence), *attempt);
+                return Vec::new();
             }
             Event::Noted { note: Note::Spent { task, fence, agent, used, estimate, took, job }, .. } => {
-                let key = (run.clone(), task.clone(), *fence);
-                let attempt = self.attempts.get(&key).copied().unwrap_or(0);
+                let mut one = self.begin(key(task, *fence), agent, recorded);
+                let models: BTreeSet<&String> =
+                    used.iter().chain([estimate]).flat_map(ByModel::keys).collect();
+                one.models = models.into_iter().cloned().collect();
+                let shares = one.shares(used.as_ref(), estimate, *took);
                 if took.is_zero() && is_of_a_worker(job) {
-                    self.booked.insert(key, self.tries.len());
+                    self.booked.insert(key(task, *fence), one);
                 }
-                let (used, estimate) = (used.clone(), estimate.clone());
-                let (run, task, agent) = (run.clone(), task.clone(), agent.clone());
-                self.tries.push(Try { run, day, task, attempt, agent, used, estimate, worked: *took });
+                shares
             }
             Event::AgentEnded { task, fence, agent, took, .. } => {
-                let key = (run.clone(), task.clone(), *fence);
-                if let Some(known) = self.booked.remove(&key).and_then(|at| self.tries.get_mut(at)) {
-                    known.worked = known.worked.plus(*took);
-                    return;
+                match self.booked.remove(&key(task, *fence)) {
+                    Some(known) => known.time(*took),
+                    None => {
+                        let one = self.begin(key(task, *fence), agent, recorded);
+                        one.shares(None, &ByModel::new(), *took)
+                    }
                 }
-                let attempt = self.attempts.get(&key).copied().unwrap_or(0);
-                let (run, task, agent) = (run.clone(), task.clone(), agent.clone());
-                let (used, estimate) = (None, ByModel::new());
-                self.tries.push(Try { run, day, task, attempt, agent, used, estimate, worked: *took });
             }
-            _ => {}
-        }
+            _ => return Vec::new(),
+        };
+        shares.iter().cloned().for_each(|share| self.add(share));
+        shares
+    }
+
+    /// Add what a row has from elsewhere.
+    pub fn add(&mut self, (row, cost): Share) {
+        self.rows.entry(row).or_default().merge(&cost);
+    }
+
+    fn begin(&self, key: (RunId, TaskId, u64), agent: &str, recorded: &Recorded) -> Try {
+        let mut day = recorded.at.to_string();
+        day.truncate("2026-11-15".len());
+        let attempt = self.attempts.get(&key).copied().unwrap_or(0);
+        let (run, task, _) = key;
+        Try { run, day, task, attempt, agent: agent.to_owned(), models: Vec::new() }
     }
 
     pub fn total(&self) -> Cost {
         let mut total = Cost::default();
-        self.tries.iter().for_each(|one| total.add(one));
+        self.by(By::Run).values().for_each(|cost| total.merge(cost));
         total
     }
 
     /// Summed up by the given key, in the order of the names; attempts are `TASK NUMBER`.
     pub fn by(&self, by: By) -> BTreeMap<String, Cost> {
-        let mut rows: BTreeMap<String, Cost> = BTreeMap::new();
-        for one in &self.tries {
-            let key = match by {
-                By::Run => one.run.to_string(),
-                By::Day => one.day.clone(),
-                By::Task => one.task.to_string(),
-                By::Attempt => format!("{} {}", one.task, one.attempt),
-                By::Agent => one.agent.clone(),
-                By::Model => {
-                    for (model, part) in one.models() {
-                        rows.entry(model).or_default().add(&part);
-                    }
-                    continue;
-                }
-            };
-            rows.entry(key).or_default().add(one);
-        }
-        rows
+        let rows = self.rows.iter().filter(|((of, _), _)| *of == by);
+        rows.map(|((_, name), cost)| (name.clone(), cost.clone())).collect()
+    }
+
+    /// Every row.
+    pub fn rows(&self) -> impl Iterator<Item = (&(By, String), &Cost)> {
+        self.rows.iter()
     }
 }
 
 impl Try {
-    /// The same, taken apart. How long each of several models worked is not known.
-    fn models(&self) -> Vec<(String, Try)> {
-        let mut names: Vec<&String> =
-            self.used.iter().chain([&self.estimate]).flat_map(ByModel::keys).collect();
-        names.sort();
-        names.dedup();
-        let part = |name: &&String| {
+    /// The rows that it belongs to as a whole.
+    fn rows(&self) -> [(By, String); 5] {
+        [
+            (By::Run, self.run.to_string()),
+            (By::Day, self.day.clone()),
+            (By::Task, self.task.to_string()),
+            (By::Attempt, format!("{} {}", self.task, self.attempt)),
+            (By::Agent, self.agent.clone()),
+        ]
+    }
+
+    fn shares(&self, used: Option<&ByModel>, estimate: &ByModel, worked: Span) -> Vec<Share> {
+        let whole = Cost::of_try(used, estimate, worked);
+        let mut shares: Vec<Share> = self.rows().map(|row| (row, whole.clone())).into();
+        // Taken apart by model. How long each of several models worked is not known.
+        for model in &self.models {
             let only = |of: &ByModel| -> ByModel {
-                of.get(*name).map(|usage| ((*name).clone(), *usage)).into_iter().collect()
+                of.get(model).map(|usage| (model.clone(), *usage)).into_iter().collect()
             };
-            let used = self.used.as_ref().map(only).filter(|used| !used.is_empty());
-            let estimate = only(&self.estimate);
-            let worked = if names.len() == 1 { self.worked } else { Span::default() };
-            ((*name).clone(), Try { used, estimate, worked, ..self.clone() })
-        };
-        match names.as_slice() {
-            [] => vec![(String::new(), self.clone())],
-            names => names.iter().map(part).collect(),
+            let used = used.map(only).filter(|used| !used.is_empty());
+            let worked = if self.models.len() == 1 { worked } else { Span::default() };
+            let part = Cost::of_try(used.as_ref(), &only(estimate), worked);
+            shares.push(((By::Model, model.clone()), part));
         }
+        if self.models.is_empty() {
+            shares.push(((By::Model, String::new()), whole));
+        }
+        shares
+    }
+
+    /// More time of it.
+    fn time(&self, worked: Span) -> Vec<Share> {
+        let more = Cost { worked, ..Cost::default() };
+        let model = match self.models.as_slice() {
+            [] => Some(String::new()),
+            [model] => Some(model.clone()),
+            _ => None,
+        };
+        let rows = self.rows().into_iter().chain(model.map(|model| (By::Model, model)));
+        rows.map(|row| (row, more.clone())).collect()
     }
 }
 
 impl Cost {
-    fn add(&mut self, one: &Try) {
-        let estimate = Some(Usage::sum(&one.estimate)).filter(|_| !one.estimate.is_empty());
-        self.bill.add(one.used.as_ref().map(Usage::sum), estimate);
-        self.worked = self.worked.plus(one.worked);
-        let models = one.used.iter().chain([&one.estimate]).flatten();
-        for (model, usage) in models {
+    fn of_try(used: Option<&ByModel>, estimate: &ByModel, worked: Span) -> Cost {
+        let estimated = Some(Usage::sum(estimate)).filter(|_| !estimate.is_empty());
+        let mut cost = Cost { worked, ..Cost::default() };
+        cost.bill.add(used.map(Usage::sum), estimated);
+        for (model, usage) in used.into_iter().chain([estimate]).flatten() {
             let of = |by: &ByModel| by.get(model).is_some_and(|usage| usage.cost.is_some());
-            if !one.used.as_ref().is_some_and(of) && !of(&one.estimate) {
-                self.unpriced = self.unpriced.saturating_add(usage.tokens());
+            if !used.is_some_and(of) && !of(estimate) {
+                cost.unpriced = cost.unpriced.saturating_add(usage.tokens());
             }
         }
+        cost
+    }
+
+    pub fn merge(&mut self, more: &Cost) {
+        self.bill.merge(&more.bill);
+        self.unpriced = self.unpriced.saturating_add(more.unpriced);
+        self.worked = self.worked.plus(more.worked);
     }
 }
 

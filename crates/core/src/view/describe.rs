@@ -210,6 +210,11 @@ pub fn describe(event: &Event) -> Description {
         }
         Event::Unblocked { by, .. } => (Tone::Plain, format!("unblocked by {by}")),
         Event::Answered { by, text, .. } => (Tone::Plain, format!("answered by {by}: {}", one_line(text))),
+        Event::CommentsSent { by, comments, follow_up, .. } => {
+            let what = counted(comments.len() as u64, "comment");
+            let to = follow_up.as_ref().map(|task| format!(", as {task}")).unwrap_or_default();
+            (Tone::Plain, format!("{by} sent {what} on its work{to}"))
+        }
         Event::Adopted { by, past, .. } => {
             let spent = match past.spent {
                 0 => String::new(),
@@ -271,8 +276,20 @@ pub fn describe(event: &Event) -> Description {
                     (Tone::Warning, format!("a conflict is coming: {}", super::conflicts_ahead(conflicts)))
                 }
             },
-            Note::Seen { items, .. } => {
-                (Tone::Quiet, format!("{by} has seen what waits: {}", items.join(", ")))
+            Note::Commented { comment, .. } => {
+                (Tone::Plain, format!("{by} on {}: {}", comment.shown_place(), one_line(&comment.text)))
+            }
+            Note::CommentDropped { comment, .. } => {
+                (Tone::Quiet, format!("{by} took back the comment {comment}"))
+            }
+            Note::Seen { items, over } => {
+                let keys = |items: &[String]| items.join(", ");
+                let told = match (by.strip_prefix(super::NOTIFIER), items.is_empty()) {
+                    (Some(way), false) => format!("notified you ({way}) of {}", keys(items)),
+                    (None, false) => format!("{by} has seen what waits: {}", keys(items)),
+                    (_, true) => format!("no longer waits: {}", keys(over)),
+                };
+                (Tone::Quiet, told)
             }
             Note::ChecksRan { runs, .. } => {
                 let ran = counted(runs.iter().map(|run| u64::from(run.runs)).sum(), "check run");
@@ -342,6 +359,7 @@ fn failed(class: Class, reason: &str, next: &Next) -> (Tone, String) {
         Class::Transient => format!("cut off: {reason}"),
         Class::Limit => format!("limit: {reason}"),
         Class::Defect => format!("needs a person: {reason}"),
+        Class::SentBack => format!("sent back: {reason}"),
         Class::Stopped => return (Tone::Plain, "paused until the run resumes".to_owned()),
     };
     match next {

@@ -44,7 +44,7 @@ pub fn policy(run: &Run) -> String {
 }
 
 /// Some tasks or files: the first by their names.
-pub(super) fn some(tasks: &[impl ToString]) -> String {
+pub fn some(tasks: &[impl ToString]) -> String {
     const NAMED: usize = 3;
     let names: Vec<String> = tasks.iter().take(NAMED).map(ToString::to_string).collect();
     match tasks.len().saturating_sub(NAMED) {

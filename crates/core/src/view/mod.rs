@@ -1,12 +1,19 @@
-//! What the command line, the live screen and the tools show, derived from the state on demand. Nothing here is stored.
+//! What the command line, the live screen and the tools show, derived from the state on demand. Nothing here is stored but
+//! sums of costs, which the journal keeps.
 
+mod attempts;
 mod cost;
 mod describe;
+mod detail;
+mod escape;
 pub mod graph;
 mod inbox;
 mod landing;
+mod notice;
 mod orient;
 pub mod preview;
+pub mod recap;
+mod result;
 mod stream;
 mod summary;
 pub mod timeline;
@@ -14,15 +21,19 @@ mod trace;
 mod usage;
 mod why;
 
-pub use cost::{By, Cost, Costs, cost};
+pub use attempts::{AgentPass, Attempt, AttemptEnd, CheckRow, Setback, attempts};
+pub use cost::{By, Cost, Costs, Share, cost};
 pub use describe::{Description, Tone, describe};
+pub use detail::{ChangeDetail, DetailSources, Remark, TaskDetail, task_detail};
 pub use inbox::{Around, CONCERNS, Item, Kind, inbox};
-pub use landing::{conflicts_ahead, in_line, policy};
-pub use orient::{Format, Orientation};
-pub use stream::{Lines, Stream};
+pub use landing::{conflicts_ahead, in_line, policy, some};
+pub use notice::{NOTIFIER, Notice, RunEnd, Topic, notice, run_end, to_tell};
+pub use orient::{Asked, Format, Line, Lists, Orientation, Section, Whole, line_of_file, lines_of};
+pub use result::Results;
+pub use stream::{Lines, Stream, last_act};
 pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code, group_status};
 pub use trace::otlp;
-pub use usage::{bill, dollars, of_bill, used, used_in_all};
+pub use usage::{Used, bill, dollars, of_bill, spent, spent_at_least, used, used_in_all};
 pub use why::{Setting, Sources, Why, ahead, commit_command, first_dead, why};
 
 use crate::run::Status;

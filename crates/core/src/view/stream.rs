@@ -182,6 +182,13 @@ impl Stream {
     }
 }
 
+/// The last thing that a client did, of what its stream says: not what came back, nor how it ended.
+pub fn last_act(told: &[Description]) -> Option<&str> {
+    let is_act = |line: &&Description| matches!(line.tone, Tone::Plain | Tone::Warning);
+    let texts = told.iter().rev().filter(is_act).map(|line| line.text.trim());
+    texts.into_iter().find(|text| !text.is_empty())
+}
+
 /// The beginning of a tool's result, below its call.
 fn result(failed: bool, text: &str, told: &mut Vec<Description>) {
     let text = clean_text(text.as_bytes());

@@ -1,6 +1,40 @@
 //! Tokens and money as people read them.
 
+use serde::Serialize;
+
 use crate::run::{Bill, Bills, ByModel, Usage};
+
+/// What was used, in units that need no explanation; `null` is unknown. What is estimated comes on top of what is reported.
+#[derive(Debug, Serialize)]
+pub struct Used {
+    tries: u32,
+    unmeasured_tries: u32,
+    estimated_tries: u32,
+    input_tokens: Option<u64>,
+    cached_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cost_usd: Option<f64>,
+    estimated_input_tokens: Option<u64>,
+    estimated_output_tokens: Option<u64>,
+    estimated_cost_usd: Option<f64>,
+}
+
+impl Used {
+    pub fn new(bill: &Bill) -> Used {
+        Used {
+            tries: bill.tries,
+            unmeasured_tries: bill.unmeasured,
+            estimated_tries: bill.estimated,
+            input_tokens: bill.usage.input,
+            cached_tokens: bill.usage.cached,
+            output_tokens: bill.usage.output,
+            cost_usd: bill.usage.cost.map(dollars),
+            estimated_input_tokens: bill.estimate.input,
+            estimated_output_tokens: bill.estimate.output,
+            estimated_cost_usd: bill.estimate.cost.map(dollars),
+        }
+    }
+}
 
 /// `12.3k tokens in (9k cached), 450 out, $0.42`; what is not known is left out, and said if nothing is.
 fn usage(used: &Usage) -> String {
@@ -59,6 +93,20 @@ pub fn bill(bills: &Bills) -> Option<String> {
     let mut sum = Bill::default();
     bills.values().flat_map(|models| models.values()).for_each(|bill| sum.merge(bill));
     (!sum.is_empty()).then(|| of_bill(&sum))
+}
+
+/// The same in one word: `$0.42`, or `12.3k tokens`. `None` if nothing is known.
+pub fn spent(used: &Usage) -> Option<String> {
+    let tokens = Some(used.tokens()).filter(|tokens| *tokens > 0);
+    let money = used.cost.map(|micros| format!("${:.2}", dollars(micros)));
+    money.or_else(|| tokens.map(|tokens| format!("{} tokens", short(tokens))))
+}
+
+/// A bill in one word: `$0.42`, or `≥ $0.42` if more was used than is known. `None` if nothing is known.
+pub fn spent_at_least(bill: &Bill) -> Option<String> {
+    let is_unpriced = bill.usage.cost.is_some() && bill.usage.tokens() > bill.priced;
+    let least = if bill.estimated + bill.unmeasured > 0 || is_unpriced { "≥ " } else { "" };
+    spent(&bill.all()).map(|known| format!("{least}{known}"))
 }
 
 /// Millionths as dollars.

@@ -436,6 +436,7 @@ impl Search<'_> {
             | Ending::Conflict
             | Ending::Markers
             | Ending::SelfAnswered { .. }
+            | Ending::SentBack
             | Ending::NoWhy
             | Ending::Other => {}
         }
@@ -477,6 +478,7 @@ impl Search<'_> {
             | Ending::Silent { .. }
             | Ending::Markers
             | Ending::SelfAnswered { .. }
+            | Ending::SentBack
             | Ending::NoWhy
             | Ending::Other => true,
         };

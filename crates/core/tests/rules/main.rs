@@ -9,6 +9,7 @@ mod candidates;
 mod claims;
 mod clients;
 mod closing;
+mod comments;
 mod context;
 mod ending;
 mod gates;

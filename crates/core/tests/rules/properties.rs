@@ -140,6 +140,10 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
         23 => Command::Retry { task, by },
         24 if with % 2 == 0 => Command::Reset { task, by },
         24 => Command::Skip { task, by, reason: text },
+        25 if with % 3 == 0 => {
+            let follow_up = (off % 5 == 0).then(|| task.clone());
+            Command::SendComments { task, by, comments: vec![u64::from(with)], follow_up }
+        }
         25 if with % 2 == 0 => Command::Unblock { task, by, note: text },
         25 => Command::Answer { task, by, text },
         26 => Command::Raise { task, by, attempts: u32::from(with % 6) },

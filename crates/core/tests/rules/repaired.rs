@@ -404,6 +404,16 @@ fn the_last_words_of_advice_are_kept_until_the_task_is_done() {
     assert!(bench.task("a").progress.advice.is_empty());
 }
 
+/// Earlier versions reset gates that had passed. Their journals are read as they were meant.
+#[test]
+fn a_completed_task_that_an_earlier_version_reset_has_no_proof_any_more() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    bench.land("a", 7);
+    assert!(bench.task("a").proof.is_some());
+    bench.record(vec![Event::Reset { task: id("a"), by: "ann".to_owned() }]);
+    assert_eq!((bench.task("a").decided, bench.task("a").proof.clone()), (Status::Pending, None));
+}
+
 /// What an engine's try leaves in the journal, a report's checks do.
 #[test]
 fn the_checks_of_a_failed_report_are_journaled() {

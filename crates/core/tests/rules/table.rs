@@ -197,6 +197,23 @@ fn what_people_may_do() {
       passed over answered, retried
       … by ann    answered
       … by bob    answered
+    send comments
+      pending     comments_sent
+      in_progress comments_sent
+      confirming  comments_sent
+      verifying   comments_sent, failed (sentback → again)
+      verified    comments_sent, failed (sentback → again)
+      merging     no: T1 is landing now: when it has landed, comments on it become a new task [piton review T1 --send --follow-up NEW-ID]
+      completed   no: T1 is completed: comments on it become a new task [piton review T1 --send --follow-up NEW-ID]
+      failed      comments_sent
+      abandoned   comments_sent, retried
+      blocked     comments_sent, unblocked
+      skipped     no: T1 was skipped: no agent will work on it [`piton reset T1` puts it back into the plan]
+      unreachable comments_sent
+      waiting     comments_sent
+      passed over comments_sent, retried
+      … by ann    comments_sent
+      … by bob    comments_sent
     raise to 5
       pending     raised
       in_progress raised
@@ -336,6 +353,10 @@ fn commands() -> Vec<(&'static str, Command)> {
         (
             "answer",
             Command::Answer { task: task.clone(), by: by.clone(), text: "use the other one".to_owned() },
+        ),
+        (
+            "send comments",
+            Command::SendComments { task: task.clone(), by: by.clone(), comments: vec![7], follow_up: None },
         ),
         ("raise to 5", Command::Raise { task: task.clone(), by: by.clone(), attempts: 5 }),
         ("raise to 1", Command::Raise { task, by, attempts: 1 }),

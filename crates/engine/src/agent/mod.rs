@@ -27,9 +27,10 @@ pub use outbox::understood;
 pub use outbox::{Attempt, Message, NoAttempt, OUTBOX, Said, TOKEN, Taken, take};
 pub(crate) use place::PROMPT;
 pub use place::{Place, Tools};
+pub(crate) use session::OVER_BUDGET;
 #[doc(hidden)]
 pub use session::Session;
-pub(crate) use session::{OVER_BUDGET, before};
+pub use session::before;
 pub(crate) use start::{NOT_INHERITED, as_begun, prompt_of, start};
 pub(crate) use tools::{BIN, shell_name};
 pub(crate) use trial::TRIAL_JOB;

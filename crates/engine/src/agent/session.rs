@@ -115,7 +115,7 @@ fn interrupted(job: &Job, wanted: &Session) -> Option<Session> {
 }
 
 /// What a session of this job had used when the job began.
-pub(crate) fn before(job: &Job) -> ByModel {
+pub fn before(job: &Job) -> ByModel {
     read(&job.dir().join(FILE)).map(|session| session.before).unwrap_or_default()
 }
 

@@ -1,6 +1,6 @@
 //! What an engine appends to the journal, and what it reads from it.
 
-use piton_core::run::{Command, Event, Recorded, Refusal, State};
+use piton_core::run::{Command, Event, Note, Recorded, Refusal, State};
 
 use super::{EngineError, Loop, briefing};
 use crate::clock;
@@ -49,8 +49,11 @@ impl Loop<'_> {
     }
 
     fn notice(&mut self, recorded: &Recorded) {
-        // A landing that waits is reported again and again: that is not progress.
-        if !matches!(recorded.event, Event::LandingWaits { .. }) {
+        // A landing that waits is reported again and again, and people are told about it: that is not progress.
+        let is_idle = |event: &Event| {
+            matches!(event, Event::LandingWaits { .. } | Event::Noted { note: Note::Seen { .. }, .. })
+        };
+        if !is_idle(&recorded.event) {
             self.idle_since = None;
         }
         // A plan read again may have changed any task.

@@ -5,14 +5,15 @@ use camino::Utf8Path;
 use piton_core::chronicle::{self, Chronicle};
 use piton_core::plan::{Agent, Oid, RunId, TaskId, TaskSpec};
 use piton_core::prompt::{
-    self, Advice, Answer, Before, Brief, Broken, Failure, Other, Prompts, Try, Workplace,
+    self, Advice, Answer, Before, Brief, Broken, Commented, Failure, Other, Prompts, Try, Workplace,
 };
 use piton_core::run::{
-    self, CheckLog, Class, Ending, Event, Holder, Note, Pointers, Proof, Recorded, Reopening, Run, Task,
+    self, CheckLog, Class, Counts, Ending, Event, Holder, Note, Pointers, Proof, Recorded, Reopening, Run,
+    Status, Task,
 };
-use piton_core::view::{self, Format, Orientation};
+use piton_core::view::{self, Asked, Format, Orientation};
 
-use super::iteration;
+use super::{comments, iteration};
 use crate::agent;
 use crate::journal::{Journal, JournalError};
 use crate::keeper::Job;
@@ -43,6 +44,8 @@ pub(super) struct Briefing {
     pub guardrails: Vec<Advice>,
     /// What people answered.
     pub answers: Vec<Answer>,
+    /// What people say about lines of the work.
+    pub comments: Vec<Commented>,
     /// What the tasks that it depends on made.
     pub made: String,
     /// The state of the run, for an agent that should look further than its task.
@@ -92,16 +95,15 @@ impl Here {
 }
 
 impl Briefing {
-    /// `home`: Piton's folder.
     pub(super) fn gather(
         journal: &Journal,
-        home: &Utf8Path,
+        project: &Project,
         run: &Run,
         task: &Task,
         spec: &TaskSpec,
         guardrails: Vec<Advice>,
     ) -> Result<Briefing, JournalError> {
-        let History { failure, tries, looks } = history(journal, home, &run.id, task)?;
+        let History { failure, tries, looks } = history(journal, &project.home, &run.id, task)?;
         let mut advice = advice(journal, &run.id, task, failure.as_ref())?;
         advice.extend(run.conflicts_ahead.get(&task.id).map(|conflicts| Advice {
             by: "Piton".to_owned(),
@@ -116,6 +118,7 @@ impl Briefing {
             advice,
             guardrails,
             answers: answers(journal, &run.id, task)?,
+            comments: comments::gather(journal, project, run, task)?,
             made: made(journal, run, spec)?,
             orientation: if wider { orientation(journal, run)? } else { String::new() },
             failure,
@@ -147,6 +150,7 @@ impl Briefing {
             guardrails: &self.guardrails,
             // The agent that confirms needs them, too: they are part of what the task asks for.
             answers: &self.answers,
+            comments: &self.comments,
             ..Brief::default()
         };
         let brief = match pass {
@@ -178,7 +182,7 @@ impl Briefing {
         if let Some(failure) = self.failure.as_ref().filter(is_told) {
             text += &prompt::order_section(&task.id, failure, &self.tries);
         }
-        text + &prompt::answers_section(&self.answers)
+        text + &prompt::answers_section(&self.answers) + &prompt::comments_section(&self.comments)
     }
 }
 
@@ -210,7 +214,7 @@ pub fn next_prompt(
     let client = run.settings.agents.get(run::worker(run, &task));
     let here = Here::new(project, &guard, &project.root, piton.as_deref(), base.as_ref(), client);
     let guardrails = guardrails(journal, &run.id)?;
-    let told = Briefing::gather(journal, &project.home, run, &task, &spec, guardrails)?;
+    let told = Briefing::gather(journal, project, run, &task, &spec, guardrails)?;
     Ok(Some(match iteration::prompt(&project.root, run, &task, &spec, 0, base.as_ref()) {
         Some(text) => told.with_rest(text, &task, 0, &here),
         None => told.text(prompts, run, &task, &spec, 0, &here)?,
@@ -417,7 +421,7 @@ fn advice(
 /// The guardrails of the run, which every agent has to follow.
 pub(super) fn guardrails(journal: &Journal, run: &RunId) -> Result<Vec<Advice>, JournalError> {
     let mut guardrails = Vec::new();
-    journal.events_of_no_task(run)?.iter().for_each(|recorded| heed(&mut guardrails, recorded));
+    journal.guardrail_events(run)?.iter().for_each(|recorded| heed(&mut guardrails, recorded));
     Ok(guardrails)
 }
 
@@ -453,16 +457,22 @@ fn made(journal: &Journal, run: &Run, spec: &TaskSpec) -> Result<String, Journal
     }
     events.sort_by_key(|recorded| recorded.seq);
     events.dedup_by_key(|recorded| recorded.seq);
-    let mut told = Orientation::of_needs(run, &needs, &Chronicle::of(&events));
-    told.cut_to(OF_NEEDS, Format::Text);
+    let told = Orientation::of_needs(&run.id, &needs, &Chronicle::of(&events), OF_NEEDS);
     Ok(told.to_string().trim().to_owned())
 }
 
 /// The state of the run, cut to the room that a prompt has for it.
 fn orientation(journal: &Journal, run: &Run) -> Result<String, JournalError> {
-    let chronicle = journal.chronicle(&run.id)?;
-    let mut told = Orientation::new(run, &journal.specs(&run.id)?, &chronicle, None);
-    told.cut_to(OF_RUN, Format::Text);
+    let mut counts = Counts::default();
+    journal.cells(&run.id)?.iter().for_each(|(_, of_cell)| counts.merge(of_cell));
+    let told = journal.orientation(Asked {
+        run: &run.id,
+        done: counts.of(Status::Completed) as usize,
+        planned: counts.total() as usize,
+        task: None,
+        most: OF_RUN,
+        form: Format::Text,
+    })?;
     Ok(told.to_string())
 }
 

@@ -35,7 +35,7 @@ impl Loop<'_> {
         let briefing = match action {
             Action::Work { .. } => {
                 let guardrails = self.guardrails()?;
-                Briefing::gather(&self.journal, &self.site.project.home, &run, &task, &spec, guardrails)?
+                Briefing::gather(&self.journal, &self.site.project, &run, &task, &spec, guardrails)?
             }
             _ => {
                 let failure = briefing::failure(&self.journal, &self.run, &task)?.map(|(failure, _)| failure);

@@ -9,6 +9,7 @@ mod ask;
 mod briefing;
 mod budget;
 mod check;
+mod comments;
 mod context;
 mod copy;
 mod feedback;

@@ -17,6 +17,16 @@ impl Repo {
         Ok(named.map(|entry| (entry.path.to_string_lossy().into_owned(), entry.oid)).collect())
     }
 
+    /// The content of a file by its object; `None` if it is not there any more, or is no text.
+    pub fn text_of(&self, blob: &Oid) -> Option<String> {
+        String::from_utf8(self.git().call(["cat-file", "blob", blob.as_str()]).bytes().ok()?).ok()
+    }
+
+    /// Write a text as an object.
+    pub fn keep_text(&self, text: &str) -> Result<(), GitError> {
+        self.git().call(["hash-object", "-w", "--stdin", "--no-filters"]).input(text.to_owned()).run()
+    }
+
     /// Files of the checkout, each with the object that it would be. Nothing is written.
     pub fn files_now(&self, files: &[String]) -> Result<BTreeMap<String, Oid>, GitError> {
         let mut found = BTreeMap::new();

@@ -33,6 +33,14 @@ pub(super) struct Difference {
     pub(super) new: Version,
 }
 
+/// A file that differs, with its objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileVersions {
+    pub file: String,
+    pub old: Option<Oid>,
+    pub new: Option<Oid>,
+}
+
 impl Difference {
     pub(super) fn is_of_file(&self) -> bool {
         let is_folder = |version: &Version| version.as_ref().is_some_and(|(mode, _)| mode == FOLDER);
@@ -151,6 +159,22 @@ impl Repo {
         let differences = self.differences(from, to)?;
         let files = differences.iter().filter(|difference| difference.is_of_file());
         Ok(files.map(|difference| difference.path.to_string_lossy().into_owned()).collect())
+    }
+
+    /// The files that differ, each with its object before and after. What is no file, such as a link, has none.
+    pub fn file_versions(&self, from: &Oid, to: &Oid) -> Result<Vec<FileVersions>, GitError> {
+        let file = |version: &Version| {
+            version.as_ref().filter(|(mode, _)| mode.starts_with("100")).map(|(_, object)| object.clone())
+        };
+        let differences = self.differences(from, to)?;
+        let files = differences.iter().filter(|difference| difference.is_of_file());
+        Ok(files
+            .map(|difference| FileVersions {
+                file: difference.path.to_string_lossy().into_owned(),
+                old: file(&difference.old),
+                new: file(&difference.new),
+            })
+            .collect())
     }
 
     /// Files that are new in `to`, and those that were changed or removed.

@@ -53,7 +53,7 @@ pub use error::GitError;
 pub use exact::{Deviation, ExactWorktree, Ignored, last_in};
 pub use history::Landing;
 pub use index::Extra;
-pub use merge::Merged;
+pub use merge::{FileVersions, Merged};
 pub(crate) use metadata::is_changed as metadata_is_changed;
 pub(crate) use private_dir::private_dir;
 pub use repo::{Checkout, Identity, ObjectFormat, Repo, common_dir};

@@ -9,13 +9,17 @@
 //! fold, [`Journal::rebuild`] makes them again.
 
 mod clean;
+mod costs;
 mod error;
 mod lanes;
+mod made;
+mod past;
 mod place;
 mod prove;
 mod query;
 mod read;
 mod recover;
+mod remarks;
 mod rows;
 mod schema;
 mod survey;
@@ -55,6 +59,8 @@ pub struct Journal {
     _presence: Option<File>,
     /// What `path` named when it was opened.
     footing: recover::Footing,
+    /// The time of its last event, if it ends in the past.
+    moment: Option<Timestamp>,
 }
 
 /// A place in the plan: group and dependency level.
@@ -145,6 +151,7 @@ impl Journal {
             number: None,
             loaded: 0,
             _presence: presence,
+            moment: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Proof that the snapshot is what the events say, and that the database is whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::State;
@@ -9,7 +9,9 @@ use rusqlite::{Connection, OptionalExtension};
 use super::Journal;
 use super::error::{JournalError, Trouble};
 use super::query::{self, Head};
-use super::rows::{Begun, CellRow, LAYOUT, TaskRow, commits_of, key, unkey};
+use super::rows::{CellRow, LAYOUT, TaskRow, commits_of, key, unkey};
+use super::write::Around;
+use super::{costs, made, remarks};
 
 /// At most so many differences are listed; the rest is counted.
 const LISTED: usize = 20;
@@ -26,19 +28,22 @@ impl Journal {
         self.reading(|db| {
             let head = query::head(db, run)?;
             let head = head.ok_or_else(|| Trouble::NoRun(run.clone()))?;
-            let mut begun = Begun::default();
-            let state = query::replay_and(db, run, head.no, |recorded| begun.see(recorded))?;
+            let mut around = Around::default();
+            let state = query::replay_and(db, run, head.no, |recorded| around.see(run, recorded))?;
             let mut differences = Vec::new();
-            let kept = query::begun(db, head.no)?;
-            if kept != begun.begun {
-                differences
-                    .push(format!("the snapshot ends the first plan at {kept}, not at {}", begun.begun));
+            let (kept, begun) = (query::begun(db, head.no)?, around.begun.begun);
+            if kept != begun {
+                differences.push(format!("the snapshot ends the first plan at {kept}, not at {begun}"));
             }
             compare_head(db, &head, &state, &mut differences)?;
             compare_tasks(db, head.no, &state, &mut differences)?;
             compare_needs(db, head.no, &state, &mut differences)?;
             compare_commits(db, head.no, &state, &mut differences)?;
             compare_cells(db, head.no, &state, &mut differences)?;
+            compare_worktrees(db, head.no, &state, &mut differences)?;
+            compare_remarks(db, head.no, around.remarks, &mut differences)?;
+            costs::prove(db, head.no, &around.costs, &mut differences)?;
+            made::prove(db, run, head.no, &around.completed, &mut differences)?;
             let more = differences.len().saturating_sub(LISTED);
             differences.truncate(LISTED);
             if more > 0 {
@@ -195,5 +200,31 @@ fn compare_cells(db: &Connection, no: i64, state: &State, out: &mut Vec<String>)
     out.extend(
         kept.into_keys().map(|cell| format!("the snapshot has counts for {cell:?}, where no task is")),
     );
+    Ok(())
+}
+
+fn compare_worktrees(db: &Connection, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
+    let mut select = db.prepare("SELECT id FROM worktrees WHERE run = ?1")?;
+    let kept: BTreeSet<String> = select.query_map([no], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let have_one = state.tasks().filter(|task| task.progress.worktree);
+    let told: BTreeSet<String> = have_one.map(|task| task.id.to_string()).collect();
+    for id in kept.symmetric_difference(&told) {
+        let (snapshot, journal) = (kept.contains(id), told.contains(id));
+        out.push(format!("a worktree of {id}: the snapshot says {snapshot}, the journal says {journal}"));
+    }
+    Ok(())
+}
+
+fn compare_remarks(
+    db: &Connection,
+    no: i64,
+    mut told: Vec<(i64, i64)>,
+    out: &mut Vec<String>,
+) -> Result<(), Trouble> {
+    told.sort_unstable();
+    let kept = remarks::rows(db, no)?;
+    if kept != told {
+        out.push(format!("guardrails and entries: the snapshot has {kept:?}, the journal says {told:?}"));
+    }
     Ok(())
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use piton_core::chronicle::Chronicle;
 use piton_core::plan::{Digest, Oid, RunId, TaskId, TaskSpec};
-use piton_core::run::{Counts, Links, Missing, Pass, Proof, Recorded, Run, State, Status, Task, startable};
+use piton_core::run::{
+    Counts, Efforts, Links, Missing, Pass, Proof, Recorded, Run, State, Status, Task, startable,
+};
 use piton_core::time::{Span, Timestamp};
 use rusqlite::{Connection, params};
 
@@ -87,6 +89,17 @@ impl Journal {
     /// The facts about a run, without its tasks.
     pub fn facts(&self, run: &RunId) -> Result<Option<Run>, JournalError> {
         self.reading(|db| query::head(db, run)?.map(|head| query::facts(db, &head)).transpose())
+    }
+
+    /// How often its tasks were tried, and how many tests ran.
+    pub fn efforts(&self, run: &RunId) -> Result<Efforts, JournalError> {
+        self.in_run(run, |db, head| {
+            if head.layout == LAYOUT {
+                return Ok(query::facts(db, head)?.efforts);
+            }
+            let state = query::replay(db, run, head.no)?;
+            Ok(state.run().map(|run| run.efforts).unwrap_or_default())
+        })
     }
 
     /// A view of a run that holds no task: for what needs the facts and the barriers.
@@ -309,15 +322,11 @@ impl Journal {
                     .cloned()
                     .collect());
             }
-            // Of a task without one, not even the row is decoded.
-            let sql = format!(
-                "SELECT {TASK_COLUMNS} FROM tasks
-                 WHERE run = ?1 AND instr(rest, '\"worktree\":true') > 0"
-            );
+            let sql =
+                format!("SELECT {TASK_COLUMNS} FROM worktrees JOIN tasks USING (run, id) WHERE run = ?1");
             let mut select = db.prepare_cached(&sql)?;
             let rows = select.query_map([head.no], TaskRow::read)?;
-            let tasks = rows.map(|row| row?.task()).collect::<Result<Vec<_>, Trouble>>()?;
-            Ok(tasks.into_iter().filter(has_one).collect())
+            rows.map(|row| row?.task()).collect()
         })
     }
 
@@ -351,13 +360,8 @@ impl Journal {
         })
     }
 
-    /// What the journal holds beyond the state, for tasks that something has happened to. What was only planned is not
-    /// read, so the cost depends on what has happened, and not on the size of the plan.
-    pub fn happened(&self, run: &RunId) -> Result<Chronicle, JournalError> {
-        Ok(Chronicle::of(&self.events_that_happened(run)?))
-    }
-
-    /// The events of the run as a whole, and of the tasks that something has happened to, in order.
+    /// The events of the run as a whole, and of the tasks that something has happened to, in order. What was only planned is
+    /// not read, so the cost depends on what has happened, and not on the size of the plan.
     pub fn events_that_happened(&self, run: &RunId) -> Result<Vec<Recorded>, JournalError> {
         self.in_run(run, |db, head| {
             let begun = query::begun(db, head.no)?;
@@ -458,23 +462,6 @@ impl Journal {
                 return Ok(chronicle);
             }
         }
-    }
-
-    /// The specs of these tasks, as far as the plan still has them.
-    pub fn specs_of<'t>(
-        &self,
-        run: &RunId,
-        ids: impl IntoIterator<Item = &'t TaskId>,
-    ) -> Result<Vec<TaskSpec>, JournalError> {
-        self.in_run(run, |db, head| {
-            let mut specs = Vec::new();
-            for id in ids {
-                let task = query::task(db, head.no, id)?.filter(|task| !task.removed);
-                let event = task.map(|task| query::event(db, run, head.no, task.spec_seq)).transpose()?;
-                specs.extend(event.flatten().map(query::spec_of).transpose()?);
-            }
-            Ok(specs)
-        })
     }
 
     /// The specs of all tasks, in the order of the plan.

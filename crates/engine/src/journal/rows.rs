@@ -8,8 +8,8 @@ use piton_core::run::flakes::Flakes;
 use piton_core::run::line::Line;
 use piton_core::run::load::CheckLoad;
 use piton_core::run::{
-    Awaited, Bill, Bills, Closed, ConflictAhead, ContextUpdate, Counts, Event, Holder, LazyProgress, Outages,
-    Overloads, Proof, Recorded, Run, Session, Status, StopMode, StopReason, Task,
+    Awaited, Bill, Bills, Closed, ConflictAhead, ContextUpdate, Counts, Effort, Efforts, Event, Holder,
+    LazyProgress, Outages, Overloads, Proof, Recorded, Run, Session, Status, StopMode, StopReason, Task,
 };
 use piton_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use super::error::Trouble;
 use super::lanes::{lane_of, turn};
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 17;
+pub(super) const LAYOUT: i64 = 18;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -131,6 +131,9 @@ struct Rest {
     worked: Span,
     #[serde(skip_serializing_if = "is_never")]
     booked: u64,
+    /// Unless only its attempts are known, and they are those of the columns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<Effort>,
 }
 
 /// The key of the row that finds the task for which a commit counts. It lies among the rows of dependencies, with a
@@ -146,6 +149,10 @@ pub(super) fn commits_of(task: &Task) -> impl Iterator<Item = &Oid> {
         _ => [None, None],
     };
     task.counts.iter().chain(landed.into_iter().flatten())
+}
+
+fn usual_effort(attempt: u32) -> Effort {
+    Effort { attempt, tests: None }
 }
 
 /// The agent of most tasks, which their rows need not name.
@@ -205,6 +212,7 @@ impl TaskRow {
             used,
             worked,
             booked,
+            effort,
         } = task;
         let lane = lane_of(task);
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
@@ -225,6 +233,7 @@ impl TaskRow {
             used: *used,
             worked: *worked,
             booked: *booked,
+            effort: Some(*effort).filter(|effort| *effort != usual_effort(*attempt)),
         };
         Ok(TaskRow {
             id: id.as_str().to_owned(),
@@ -332,6 +341,7 @@ impl TaskRow {
             used: rest.used,
             worked: rest.worked,
             booked: rest.booked,
+            effort: rest.effort.unwrap_or_else(|| usual_effort(self.attempt)),
         })
     }
 }
@@ -414,6 +424,8 @@ pub(super) struct Moving {
     pub seen: BTreeMap<String, BTreeSet<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<(Timestamp, Vec<String>)>,
+    #[serde(default, skip_serializing_if = "Efforts::is_empty")]
+    pub efforts: Efforts,
 }
 
 impl Moving {
@@ -455,6 +467,7 @@ impl Moving {
             noticed,
             seen,
             adopted,
+            efforts,
         } = run;
         Moving {
             engine: engine.clone(),
@@ -482,6 +495,7 @@ impl Moving {
             noticed: noticed.clone(),
             seen: seen.clone(),
             adopted: adopted.clone(),
+            efforts: *efforts,
         }
     }
 
@@ -513,6 +527,7 @@ impl Moving {
             noticed,
             seen,
             adopted,
+            efforts,
         } = self;
         Run {
             engine,
@@ -540,6 +555,7 @@ impl Moving {
             noticed,
             seen,
             adopted,
+            efforts,
             ..run
         }
     }
@@ -635,7 +651,7 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                17,
+                18,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
                  Skipped Unreachable Waiting PassedOver"
             )

@@ -39,11 +39,12 @@ const PAGE_BYTES: i64 = 2048;
 const LOG_BYTES: u64 = 1024 * (PAGE_BYTES as u64 + 24);
 
 /// Each brings the format one number up. A number that was released is never edited.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("format-1.sql"),
     include_str!("format-2.sql"),
     include_str!("format-3.sql"),
     include_str!("format-4.sql"),
+    include_str!("format-5.sql"),
 ];
 
 pub(super) const FORMAT: i64 = MIGRATIONS.len() as i64;
@@ -155,6 +156,14 @@ pub(super) fn read_only(path: &Utf8Path) -> Result<Connection, Trouble> {
         }
         trouble => Err(trouble),
     }
+}
+
+/// An empty database in memory, with the tables of this version.
+pub(super) fn in_memory() -> Result<Connection, Trouble> {
+    let mut connection = Connection::open_in_memory()?;
+    set_up(&mut connection)?;
+    migrate(&mut connection)?;
+    Ok(connection)
 }
 
 fn uri_escaped(path: &str) -> String {

@@ -7,16 +7,18 @@ use piton_core::run::{
     Changes, CheckRun, Command, Event, Missing, Note, Pass, Recorded, Run, State, Stop, decide,
 };
 use piton_core::time::{Span, Timestamp};
+use piton_core::view::Costs;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::{CommandError, Halt, JournalError, Trouble};
 use super::lanes::may_keep_lanes;
+use super::made::Touched;
 use super::query::{self, Head, NextTasks};
 use super::rows::{
     Begun, CellRow, LAYOUT, Moving, Planned, TaskRow, by_cell, commit_key, commits_of, json, key, signed,
 };
 use super::survey::Extent;
-use super::{Committed, Journal, clean, survey};
+use super::{Committed, Journal, clean, costs, made, remarks, survey};
 use crate::{crash, secrets};
 
 /// If a decision asks for more tasks this often, the whole state is loaded: a long chain of dependents would be loaded
@@ -111,6 +113,7 @@ impl Journal {
             query::fold(state, &foreign)?;
             state.take_changes();
             let (mut counts, mut all) = (Vec::with_capacity(commands.len()), Vec::new());
+            let mut appended = Appended::new(run, head.as_ref());
             let mut take = |state: &mut State, command: &Command| -> Result<(), Halt> {
                 let events = match decide(state, command, now) {
                     Ok(events) => events,
@@ -122,7 +125,7 @@ impl Journal {
                 };
                 let placed = placed(events, state.seq(), now);
                 touched |= !placed.is_empty();
-                query::fold(state, placed.iter().map(|(recorded, _)| recorded))?;
+                fold_and_append(db, state, &placed, &mut appended)?;
                 counts.push(Ok(placed.len()));
                 match all.is_empty() {
                     // The events of a large plan are many.
@@ -133,7 +136,7 @@ impl Journal {
             };
             commands.iter().try_for_each(|command| take(state, command))?;
             follow(state).iter().try_for_each(|command| take(state, command))?;
-            let no = record(db, run, head.as_ref(), state, lines(&all))?;
+            let no = appended.write_rows(db, state)?;
             let mut events = all.into_iter().map(|(recorded, _)| recorded);
             let taken = |count: Result<usize, _>| count.map(|count| events.by_ref().take(count).collect());
             let outcomes = counts.into_iter().map(taken).collect();
@@ -151,20 +154,7 @@ impl Journal {
 
     /// Make the snapshot of a run again from its events.
     pub fn rebuild(&mut self, run: &RunId) -> Result<State, JournalError> {
-        let outcome = self.writing(|db| {
-            let head = query::head(db, run)?;
-            let head = head.ok_or_else(|| Trouble::NoRun(run.clone()))?;
-            let mut begun = Begun::default();
-            let mut state = query::replay_and(db, run, head.no, |recorded| begun.see(recorded))?;
-            for table in ["tasks", "needs", "cells"] {
-                db.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [head.no])?;
-            }
-            let changes = state.take_changes();
-            write_snapshot(db, head.no, &state, &changes, Rows::None)?;
-            write_facts(db, head.no, &state)?;
-            write_plan_facts(db, head.no, &state, begun.begun)?;
-            Ok(state)
-        });
+        let outcome = self.writing(|db| Ok(rebuild_rows(db, run, |_| {})?));
         outcome.map_err(|halt| self.halted(halt))
     }
 
@@ -211,6 +201,52 @@ impl Journal {
             super::schema::move_log(&mut self.connection);
         }
         Ok(value)
+    }
+}
+
+/// Write the rows of a run again from its events. `look` sees each of them.
+pub(super) fn rebuild_rows(
+    db: &Connection,
+    run: &RunId,
+    mut look: impl FnMut(&Recorded),
+) -> Result<State, Trouble> {
+    let head = query::head(db, run)?;
+    let head = head.ok_or_else(|| Trouble::NoRun(run.clone()))?;
+    let mut around = Around::default();
+    let mut state = query::replay_and(db, run, head.no, |recorded| {
+        around.see(run, recorded);
+        look(recorded);
+    })?;
+    for table in ["tasks", "needs", "cells", "worktrees", "remarks"] {
+        db.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [head.no])?;
+    }
+    let changes = state.take_changes();
+    write_snapshot(db, head.no, &state, &changes, Rows::None)?;
+    around.remarks.iter().try_for_each(|row| remarks::put(db, head.no, *row))?;
+    costs::write(db, head.no, &around.costs)?;
+    made::clear(db, head.no)?;
+    around.completed.write(db, run, head.no, &state)?;
+    write_facts(db, head.no, &state)?;
+    write_plan_facts(db, head.no, &state, around.begun.begun)?;
+    Ok(state)
+}
+
+/// What the rows of a run hold beside its state, as all its events say it.
+#[derive(Debug, Default)]
+pub(super) struct Around {
+    pub begun: Begun,
+    pub costs: Costs,
+    pub remarks: Vec<(i64, i64)>,
+    /// Every task that was ever completed.
+    pub completed: Touched,
+}
+
+impl Around {
+    pub(super) fn see(&mut self, run: &RunId, recorded: &Recorded) {
+        self.begun.see(recorded);
+        self.costs.read(run, recorded);
+        self.remarks.extend(remarks::row(recorded));
+        self.completed.see_turns(&recorded.event);
     }
 }
 
@@ -290,6 +326,29 @@ pub(super) fn incomplete(missing: &Missing) -> Trouble {
     Trouble::inconsistent(format!("the loaded run does not have {missing:?}"))
 }
 
+/// So many events are worth a second thread.
+const MANY: usize = 2000;
+
+/// Fold events into a complete state and append them. Of many, one thread does the one, and another the other.
+fn fold_and_append(
+    db: &Connection,
+    state: &mut State,
+    placed: &[(Recorded, Option<String>)],
+    appended: &mut Appended<'_>,
+) -> Result<(), Trouble> {
+    let mut fold = || query::fold(state, placed.iter().map(|(recorded, _)| recorded));
+    if placed.len() < MANY {
+        fold()?;
+        return appended.append(db, lines(placed));
+    }
+    std::thread::scope(|scope| {
+        let folding = scope.spawn(fold);
+        let outcome = appended.append(db, lines(placed));
+        folding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        outcome
+    })
+}
+
 /// Events with their place in the journal and, where it was made already, their JSON.
 fn placed(events: Vec<Event>, seq: u64, at: Timestamp) -> Vec<(Recorded, Option<String>)> {
     let redactor = secrets::redactor();
@@ -310,46 +369,86 @@ pub(super) fn record<'e>(
     state: &mut State,
     events: impl Iterator<Item = (&'e Recorded, Option<&'e str>)>,
 ) -> Result<Option<i64>, Trouble> {
-    let changes = state.take_changes();
-    let mut events = events.peekable();
-    if events.peek().is_none() {
-        return Ok(None);
-    }
-    let no = match head {
-        Some(head) if head.layout != LAYOUT => {
-            return Err(Trouble::snapshot(format!("layout {}", head.layout)));
-        }
-        Some(head) => head.no,
-        None => number_run(db, run, state)?,
-    };
-    let mut insert = db.prepare_cached("INSERT INTO events (no, at, task, body) VALUES (?1, ?2, ?3, ?4)")?;
-    let (mut planned, mut begun) = (false, Begun::default());
-    for (recorded, text) in events {
-        let Recorded { seq, at, event } = recorded;
-        begun.see(recorded);
-        planned |= matches!(
-            event,
-            Event::RunCreated { .. } | Event::PlanAdopted { .. } | Event::SettingsAdopted { .. }
-        );
-        let task = event.task().map(TaskId::as_str);
-        let body = text.map_or_else(|| json(event).map(Cow::from), |text| Ok(Cow::from(text)))?;
-        insert.execute(params![key(no, *seq), at.0, task, body])?;
-        if let Event::Noted { note: Note::ChecksRan { runs, .. }, .. } = event {
-            count_checks(db, no, runs)?;
-            keep_passes(db, no, runs, *at)?;
-        }
-    }
-    let rows = if head.is_none() { Rows::None } else { Rows::Some };
-    write_snapshot(db, no, state, &changes, rows)?;
-    write_facts(db, no, state)?;
-    if planned {
-        let begun = if head.is_none() { begun.begun } else { query::begun(db, no)? };
-        write_plan_facts(db, no, state, begun)?;
-    }
-    Ok(Some(no))
+    let mut appended = Appended::new(run, head);
+    appended.append(db, events)?;
+    appended.write_rows(db, state)
 }
 
-fn count_checks(db: &Connection, no: i64, runs: &[CheckRun]) -> Result<(), Trouble> {
+/// What one transaction appends to the journal of a run.
+struct Appended<'r> {
+    run: &'r RunId,
+    /// The run has rows already.
+    rows: Rows,
+    /// The layout of these rows, if it is another one.
+    outdated: Option<i64>,
+    no: Option<i64>,
+    is_empty: bool,
+    planned: bool,
+    begun: Begun,
+    touched: Touched,
+}
+
+impl<'r> Appended<'r> {
+    fn new(run: &'r RunId, head: Option<&Head>) -> Appended<'r> {
+        let rows = if head.is_none() { Rows::None } else { Rows::Some };
+        let outdated = head.map(|head| head.layout).filter(|layout| *layout != LAYOUT);
+        let (begun, touched) = (Begun::default(), Touched::default());
+        let no = head.map(|head| head.no);
+        Appended { run, rows, outdated, no, is_empty: true, planned: false, begun, touched }
+    }
+
+    fn append<'e>(
+        &mut self,
+        db: &Connection,
+        events: impl Iterator<Item = (&'e Recorded, Option<&'e str>)>,
+    ) -> Result<(), Trouble> {
+        let mut insert =
+            db.prepare_cached("INSERT INTO events (no, at, task, body) VALUES (?1, ?2, ?3, ?4)")?;
+        for (recorded, text) in events {
+            if let Some(layout) = self.outdated {
+                return Err(Trouble::snapshot(format!("layout {layout}")));
+            }
+            let Recorded { seq, at, event } = recorded;
+            let no = match self.no {
+                Some(no) => no,
+                None => *self.no.insert(number_run(db, self.run, recorded)?),
+            };
+            self.is_empty = false;
+            self.begun.see(recorded);
+            self.planned |= matches!(
+                event,
+                Event::RunCreated { .. } | Event::PlanAdopted { .. } | Event::SettingsAdopted { .. }
+            );
+            let task = event.task().map(TaskId::as_str);
+            let body = text.map_or_else(|| json(event).map(Cow::from), |text| Ok(Cow::from(text)))?;
+            insert.execute(params![key(no, *seq), at.0, task, body])?;
+            if let Event::Noted { note: Note::ChecksRan { runs, .. }, .. } = event {
+                count_checks(db, no, runs)?;
+                keep_passes(db, no, runs, *at)?;
+            }
+            remarks::row(recorded).into_iter().try_for_each(|row| remarks::put(db, no, row))?;
+            costs::book(db, self.run, no, recorded)?;
+            self.touched.see(event);
+        }
+        Ok(())
+    }
+
+    /// Write the rows that the events have changed in `state`, which has folded them.
+    fn write_rows(self, db: &Connection, state: &mut State) -> Result<Option<i64>, Trouble> {
+        let changes = state.take_changes();
+        let Some(no) = self.no.filter(|_| !self.is_empty) else { return Ok(None) };
+        write_snapshot(db, no, state, &changes, self.rows)?;
+        self.touched.write(db, self.run, no, state)?;
+        write_facts(db, no, state)?;
+        if self.planned {
+            let begun = if self.rows == Rows::None { self.begun.begun } else { query::begun(db, no)? };
+            write_plan_facts(db, no, state, begun)?;
+        }
+        Ok(Some(no))
+    }
+}
+
+pub(super) fn count_checks(db: &Connection, no: i64, runs: &[CheckRun]) -> Result<(), Trouble> {
     let mut count = db.prepare_cached(
         "INSERT INTO checks (run, digest, name, runs, passes, flakes, took) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
          ON CONFLICT DO UPDATE SET name = ?3, runs = runs + ?4, passes = passes + ?5, flakes = flakes + ?6, took = took + ?7",
@@ -376,9 +475,10 @@ fn keep_passes(db: &Connection, no: i64, runs: &[CheckRun], at: Timestamp) -> Re
 }
 
 /// Give a new run its number: one that no event has had, even if the list of runs was lost.
-fn number_run(db: &Connection, id: &RunId, state: &State) -> Result<i64, Trouble> {
-    let Some(run) = state.run().filter(|run| run.id == *id) else {
-        return Err(Trouble::inconsistent(format!("{id} is not the run that is created")));
+fn number_run(db: &Connection, id: &RunId, first: &Recorded) -> Result<i64, Trouble> {
+    let (name, plan) = match &first.event {
+        Event::RunCreated { run, name, plan, .. } if run == id => (name, plan),
+        _ => return Err(Trouble::inconsistent(format!("{id} is not the run that is created"))),
     };
     let mut next = db.prepare_cached(
         "SELECT 1 + max(coalesce((SELECT max(no) FROM runs), 0), coalesce((SELECT max(no) FROM events) >> 40, 0))",
@@ -387,7 +487,7 @@ fn number_run(db: &Connection, id: &RunId, state: &State) -> Result<i64, Trouble
     let mut insert = db.prepare_cached(
         "INSERT INTO runs (no, id, seq, layout, name, plan, created, moving) VALUES (?1, ?2, 0, 0, ?3, ?4, ?5, '')",
     )?;
-    insert.execute(params![no, id.as_str(), run.name, run.plan, run.created.0])?;
+    insert.execute(params![no, id.as_str(), name, plan, first.at.0])?;
     Ok(no)
 }
 
@@ -434,25 +534,21 @@ enum Rows {
     Some,
 }
 
-/// Write the rows that changed. Where there are none yet, there is nothing to replace.
-fn write_snapshot(
+/// Rows that are handed over at once, so that the threads seldom wait for each other, and how many such chunks may wait.
+const CHUNK: usize = 256;
+const AHEAD: usize = 16;
+
+fn write_tasks(
     db: &Connection,
     no: i64,
-    state: &State,
-    changes: &Changes,
-    rows: Rows,
+    tasks: impl Iterator<Item = Result<(TaskRow, Vec<String>), Trouble>>,
+    may_touch: bool,
 ) -> Result<(), Trouble> {
-    let gone = |id| Trouble::inconsistent(format!("task {id} was changed and is not there"));
     // Statements that are not needed are not prepared.
-    let may_touch = rows == Rows::Some && may_keep_lanes(&changes.cells);
     let mut touch = may_touch.then(|| db.prepare_cached(TOUCH)).transpose()?;
     let mut put = None;
-    // In the order of the table: many rows at once then fill one page after the other.
-    let mut changed: Vec<&TaskId> = changes.tasks.iter().collect();
-    changed.sort_unstable_by_key(|id| id.as_str());
-    for id in changed {
-        let task = state.task(id).ok().flatten().ok_or_else(|| gone(id))?;
-        let row = TaskRow::from_task(task)?;
+    for row in tasks {
+        let (row, commits) = row?;
         let values = params![
             no,
             row.id,
@@ -478,9 +574,9 @@ fn write_snapshot(
             row.rest,
             row.room()
         ];
-        for (commit, place) in commits_of(task).zip(1_i64..) {
+        for (commit, place) in commits.iter().zip(1_i64..) {
             let mut count = db.prepare_cached(COUNT)?;
-            count.execute(params![no, row.id, -place, commit_key(commit)])?;
+            count.execute(params![no, row.id, -place, commit])?;
         }
         let touched = touch.as_mut().map_or(Ok(0), |touch| touch.execute(values))?;
         if touched == 0 {
@@ -490,6 +586,42 @@ fn write_snapshot(
             };
             put.execute(values)?;
         }
+    }
+    Ok(())
+}
+
+/// Write the rows that changed. Where there are none yet, there is nothing to replace.
+fn write_snapshot(
+    db: &Connection,
+    no: i64,
+    state: &State,
+    changes: &Changes,
+    rows: Rows,
+) -> Result<(), Trouble> {
+    let gone = |id: &TaskId| Trouble::inconsistent(format!("task {id} was changed and is not there"));
+    // In the order of the table: many rows at once then fill one page after the other.
+    let mut changed: Vec<&TaskId> = changes.tasks.iter().collect();
+    changed.sort_unstable_by_key(|id| id.as_str());
+    let row = |id: &&TaskId| -> Result<(TaskRow, Vec<String>), Trouble> {
+        let task = state.task(id).ok().flatten().ok_or_else(|| gone(id))?;
+        Ok((TaskRow::from_task(task)?, commits_of(task).map(commit_key).collect()))
+    };
+    let may_touch = rows == Rows::Some && may_keep_lanes(&changes.cells);
+    if changed.len() < MANY {
+        write_tasks(db, no, changed.iter().map(row), may_touch)?;
+    } else {
+        // One thread makes the rows, and another writes them.
+        std::thread::scope(|scope| {
+            let (made, rows) = std::sync::mpsc::sync_channel(AHEAD);
+            let changed = &changed;
+            scope.spawn(move || {
+                // Nobody takes the rest if one could not be written.
+                let _ = changed
+                    .chunks(CHUNK)
+                    .try_for_each(|ids| made.send(ids.iter().map(row).collect::<Vec<_>>()).ok());
+            });
+            write_tasks(db, no, rows.into_iter().flatten(), may_touch)
+        })?;
     }
     if !changes.links.is_empty() {
         let mut cut = db.prepare_cached("DELETE FROM needs WHERE run = ?1 AND task = ?2 AND pos >= 0")?;
@@ -504,6 +636,14 @@ fn write_snapshot(
                 link.execute(params![no, id.as_str(), pos, need.as_str()])?;
             }
         }
+    }
+    for id in &changes.worktrees {
+        let has_one = state.task(id).ok().flatten().is_some_and(|task| task.progress.worktree);
+        let sql = match has_one {
+            true => "INSERT OR IGNORE INTO worktrees (run, id) VALUES (?1, ?2)",
+            false => "DELETE FROM worktrees WHERE run = ?1 AND id = ?2",
+        };
+        db.prepare_cached(sql)?.execute(params![no, id.as_str()])?;
     }
     for ((group, level), shifts) in by_cell(&changes.cells) {
         let mut select = db.prepare_cached(

@@ -1,9 +1,13 @@
 //! A damaged snapshot is noticed and rebuilt.
 
-use piton_core::run::{Command, Status};
+use piton_core::run::{ByModel, Command, Holder, Note, Report, Status, Tests, Usage};
+use piton_core::time::Span;
+use piton_core::view::{Asked, By, Format, Orientation};
 use piton_engine::journal::Journal;
 
-use crate::bench::{Folder, at, blocked, create, done, id, plan, run_id, spec, start, status, with_small};
+use crate::bench::{
+    Folder, at, blocked, create, done, id, plan, run_id, small, spec, start, status, with_small,
+};
 
 #[test]
 fn a_spoiled_snapshot_is_proven_wrong_and_made_anew() {
@@ -46,6 +50,136 @@ fn links_are_proven_too() {
     }
 }
 
+/// A small run with guardrails and entries, an agent that has cost something, a worktree, and two completed tasks that list
+/// the same file.
+fn with_history() -> (Folder, Journal) {
+    let (folder, mut journal) = with_small();
+    let note = |note| Command::Note { by: "me".into(), note };
+    let done = |task: &str| {
+        let Command::Report { by, fence, claim, mut report, .. } = done(task) else { unreachable!() };
+        report.files = vec!["src/lib.rs".to_owned(), format!("{task}.rs")];
+        report.tests = Some(Tests { passed: 5, ..Tests::default() });
+        Command::Report { task: id(task), by, fence, claim, report }
+    };
+    let usage = Usage { input: Some(100), output: Some(7), ..Usage::default() };
+    let spent = |used, job: &str| Note::Spent {
+        task: id("c"),
+        fence: 1,
+        agent: "a".into(),
+        used,
+        estimate: ByModel::default(),
+        took: Span(9),
+        job: job.into(),
+    };
+    let used = Some(ByModel::from([("m".to_owned(), usage)]));
+    let commands = [
+        note(Note::Guardrail { text: "No new dependency".into() }),
+        note(Note::Guardrail { text: "No unsafe code".into() }),
+        note(Note::GuardrailRemoved { text: "No unsafe code".into() }),
+        note(Note::Entry { task: Some(id("b")), text: "Look at this first".into(), for_next: false }),
+        start("a"),
+        done("a"),
+        Command::Start { task: id("c"), holder: Holder::Engine },
+        note(spent(used, "1.check0")),
+        note(spent(None, "1.check1")),
+        start("b"),
+        done("b"),
+    ];
+    for (command, n) in commands.iter().zip(1..) {
+        journal.command(&run_id(), command, at(n)).unwrap();
+    }
+    (folder, journal)
+}
+
+fn orientation(journal: &Journal, most: usize) -> Orientation {
+    let run = run_id();
+    let asked = Asked { run: &run, done: 2, planned: 4, task: None, most, form: Format::Text };
+    journal.orientation(asked).unwrap()
+}
+
+/// All that is answered without the events of what is completed.
+fn answers(journal: &Journal) -> String {
+    let costs = By::ALL.map(|by| journal.costs(&run_id(), by).unwrap().by(by));
+    let efforts = journal.efforts(&run_id()).unwrap();
+    let with_worktree: Vec<_> = journal.with_worktree(&run_id()).unwrap().into_iter().map(|t| t.id).collect();
+    let guardrails = journal.guardrails(&run_id()).unwrap();
+    let orientation = orientation(journal, usize::MAX);
+    format!("{costs:?} {efforts:?} {with_worktree:?} {guardrails:?}\n{orientation}")
+}
+
+#[test]
+fn what_is_kept_beside_the_state_is_proven_too() {
+    let damages = [
+        "DELETE FROM worktrees",
+        "INSERT INTO worktrees VALUES (1, 'a')",
+        "DELETE FROM remarks WHERE kind = 0",
+        "UPDATE costs SET cost = '{}' WHERE name = 'm'",
+        "DELETE FROM costs WHERE sorted_by = 1",
+        "DELETE FROM made WHERE task = 'a'",
+        "UPDATE made SET lines = '{}' WHERE task = 'b'",
+        "UPDATE made_files SET last = 1",
+        "DELETE FROM made_files WHERE file = 'a.rs'",
+        "UPDATE runs SET made = '[1,0,0,0,2,3]'",
+    ];
+    let (folder, mut journal) = with_history();
+    let truth = answers(&journal);
+    assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0]);
+    for damage in damages {
+        folder.sql(damage);
+        assert_ne!(journal.prove(&run_id()).unwrap(), [""; 0], "{damage}");
+        journal.rebuild(&run_id()).unwrap();
+        assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0], "{damage}");
+        assert_eq!(answers(&journal), truth, "{damage}");
+    }
+}
+
+#[test]
+fn a_journal_of_the_format_before_is_brought_up_to_date() {
+    let (folder, journal) = with_history();
+    let truth = answers(&journal);
+    drop(journal);
+    folder.sql(
+        "DROP TABLE made; DROP TABLE made_files; DROP TABLE remarks; DROP TABLE costs; DROP TABLE worktrees;
+         ALTER TABLE runs DROP COLUMN made; PRAGMA user_version = 4;
+         UPDATE runs SET layout = 17, moving = json_remove(moving, '$.efforts')",
+    );
+    let mut journal = folder.open();
+    assert_eq!(answers(&journal), truth, "from the events, as long as the rows are those of before");
+    journal.command(&run_id(), &start("d"), at(99)).unwrap();
+    assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0]);
+    let efforts = journal.efforts(&run_id()).unwrap();
+    assert_eq!((efforts.attempts, efforts.tests().map(|tests| tests.passed)), (4, Some(10)));
+}
+
+#[test]
+fn what_is_said_about_completed_tasks_is_kept() {
+    let (_folder, mut journal) = with_history();
+    let report = Box::new(Report { decisions: vec!["no cache".into()], ..Report::default() });
+    let told = Command::Note { by: "me".into(), note: Note::Told { task: id("a"), report } };
+    journal.command(&run_id(), &told, at(50)).unwrap();
+    assert!(orientation(&journal, usize::MAX).to_string().contains("- a: no cache"));
+    assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0]);
+    // The task that listed a file before is the last one again.
+    let mut changed = small();
+    changed.tasks[1].prompt = "Do something else.".to_owned();
+    journal.command(&run_id(), &Command::Replan(Box::new(changed)), at(52)).unwrap();
+    let now = orientation(&journal, usize::MAX).to_string();
+    assert!(now.contains("- a: src/lib.rs") && !now.contains("- b: b.rs"), "{now}");
+    assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0]);
+}
+
+/// However much has happened: the events of it could as well not be there.
+#[test]
+fn what_a_run_has_come_to_is_known_without_the_events_of_its_tasks() {
+    let (folder, journal) = with_history();
+    let truth = answers(&journal);
+    let part = orientation(&journal, 1200).to_string();
+    assert!(truth.contains("- b: src/lib.rs") && !truth.contains("- a: src/lib.rs"), "{truth}");
+    folder.sql("UPDATE events SET body = 'unreadable' WHERE body NOT LIKE '%guardrail%' AND body NOT LIKE '%\"entry\"%'");
+    assert_eq!(answers(&journal), truth);
+    assert_eq!(orientation(&journal, 1200).to_string(), part);
+}
+
 #[test]
 fn a_command_that_meets_a_spoiled_snapshot_mends_it() {
     for damage in ["DELETE FROM tasks WHERE id = 'a'", "UPDATE runs SET layout = 0", "DELETE FROM cells"] {
@@ -72,7 +206,7 @@ fn a_reader_understands_a_run_whose_snapshot_has_another_layout() {
     };
     let truth = answers(&journal);
     assert_eq!((truth.1.len(), truth.3.clone()), (3, Some(id("a"))));
-    folder.sql("UPDATE runs SET layout = 16; UPDATE tasks SET lane = NULL, turn = NULL");
+    folder.sql("UPDATE runs SET layout = 17; UPDATE tasks SET lane = NULL, turn = NULL");
     let reader = Journal::open_existing(&folder.path).unwrap().unwrap();
     assert_eq!(answers(&reader), truth);
     journal.load(&run_id()).unwrap();

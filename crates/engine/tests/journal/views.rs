@@ -6,7 +6,7 @@ use piton_core::chronicle::Chronicle;
 use piton_core::plan::{RunId, TaskId, TaskSpec};
 use piton_core::run::{Event, Missing, Proof, Recorded, State, Status, Task, Tests};
 use piton_core::time::Timestamp;
-use piton_core::view::{self, Format, Orientation, Sources, Why};
+use piton_core::view::{self, Asked, By, Costs, Format, Orientation, Sources, Whole, Why};
 use piton_engine::journal::{Journal, Outline};
 
 /// Hold every answer from a part of the run against the same answer from the whole state and the whole journal.
@@ -106,16 +106,21 @@ fn stories(journal: &Journal, run: &RunId, chronicle: &Chronicle, events: &[Reco
         let alone = journal.stories(run, [id]).unwrap();
         assert_eq!(alone.task(id), Some(story), "{id}");
     }
-    let tests = |chronicle: &Chronicle| {
-        let all = chronicle.tasks.values().filter_map(|story| story.tests);
-        all.reduce(|mut sum: Tests, tests| {
-            sum += tests;
-            sum
-        })
-    };
-    let attempts =
-        |chronicle: &Chronicle| chronicle.tasks.values().map(|story| u64::from(story.attempt)).sum::<u64>();
-    assert_eq!((tests(&happened), attempts(&happened)), (tests(chronicle), attempts(chronicle)));
+    let tests = chronicle.tasks.values().filter_map(|story| story.tests).reduce(|mut sum: Tests, tests| {
+        sum += tests;
+        sum
+    });
+    let attempts = chronicle.tasks.values().map(|story| u64::from(story.attempt)).sum::<u64>();
+    let efforts = journal.efforts(run).unwrap();
+    assert_eq!((efforts.tests(), efforts.attempts), (tests, attempts));
+
+    let mut costs = Costs::default();
+    events.iter().for_each(|recorded| drop(costs.read(run, recorded)));
+    for by in By::ALL {
+        let kept = journal.costs(run, by).unwrap();
+        assert_eq!((kept.by(by), kept.total()), (costs.by(by), costs.total()), "{by:?}");
+    }
+    assert_eq!(journal.guardrails(run).unwrap(), chronicle.guardrails);
 
     let begun = journal.begun(run).unwrap();
     let (first, since) = events.split_at(usize::try_from(begun).unwrap());
@@ -132,18 +137,20 @@ fn stories(journal: &Journal, run: &RunId, chronicle: &Chronicle, events: &[Reco
 
 /// `piton orient`, of the run and of some tasks.
 fn orientations(journal: &Journal, run: &RunId, whole: &State, chronicle: &Chronicle) {
-    let (facts, specs) = (whole.run().unwrap(), journal.specs(run).unwrap());
-    let happened = journal.happened(run).unwrap();
-    let completed = journal.specs_of(run, happened.completed()).unwrap();
-    let planned = whole.counts().total() as usize;
+    let specs = journal.specs(run).unwrap();
+    let all = Whole::new(&specs, chronicle);
+    let is_done = |spec: &&TaskSpec| chronicle.task(&spec.id).is_some_and(|story| story.completed.is_some());
+    let done = specs.iter().filter(is_done).count();
+    assert_eq!(whole.counts().of(Status::Completed) as usize, done);
     let tasks: [Option<&TaskSpec>; 3] = [None, specs.first(), specs.last()];
-    for spec in tasks {
-        let task = spec.map(|spec| (spec, 2));
-        let mut all = Orientation::new(facts, &specs, chronicle, task);
-        let mut part = Orientation::of_part(facts, planned, &completed, &happened, task);
-        assert_eq!(part.to_string(), all.to_string());
-        all.cut_to(2000, Format::Json);
-        part.cut_to(2000, Format::Json);
-        assert_eq!(part.document(), all.document());
+    for (spec, most) in tasks.into_iter().zip([usize::MAX, 2000, 3000]) {
+        let task = spec.map(|spec| (spec, 2, chronicle.task(&spec.id)));
+        for form in [Format::Text, Format::Json] {
+            let asked = Asked { run, done, planned: specs.len(), task, most, form };
+            let Ok(of_all) = Orientation::new(asked, &all);
+            let part = journal.orientation(asked).unwrap();
+            assert_eq!(part.to_string(), of_all.to_string());
+            assert_eq!(part.document(), of_all.document());
+        }
     }
 }

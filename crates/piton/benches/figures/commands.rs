@@ -15,7 +15,11 @@ const ROUNDS: usize = 15;
 const LONG: Duration = Duration::from_secs(3);
 
 /// Commands that are not in the table, and why.
-const LEFT_OUT: [(&str, &str); 1] = [("demo", "it runs a plan of its own, and takes as long as that does")];
+const LEFT_OUT: [(&str, &str); 3] = [
+    ("demo", "it runs a plan of its own, and takes as long as that does"),
+    ("serve", "it answers until one ends it, from what `status`, `show` and the others read"),
+    ("watch", "it stays until one leaves; the other table has the time of a key"),
+];
 
 /// The size of a plan, and whether half of its tasks are completed.
 const SIZES: [(usize, bool); 4] = [(100, false), (10_000, false), (100_000, false), (100_000, true)];
@@ -28,6 +32,8 @@ enum About {
     Run,
     /// It prints a line for each task or for each event.
     All,
+    /// It reads what has happened.
+    Happened,
     /// It reads the plan.
     Plan,
     /// It compares every task, or every event, with what else there is.
@@ -41,6 +47,7 @@ impl About {
             About::Task => "5 ms more",
             About::Run => "20 ms, 60 ms",
             About::All => "what it prints",
+            About::Happened => "reads what happened",
             About::Plan => "reads the plan",
             About::Each => "looks at every task",
         }
@@ -204,7 +211,7 @@ impl Measured<'_> {
 
     /// Commands that read no run.
     fn of_no_run(&mut self) {
-        for line in ["help", "schema plan", "agents", "mcp"] {
+        for line in ["help", "schema plan", "completions bash", "agents", "mcp"] {
             self.often(&format!("`{line}`"), About::Nothing, line);
         }
         for _ in 0..ROUNDS {
@@ -230,6 +237,7 @@ impl Measured<'_> {
         self.once("`start`", about, &start);
         self.once("`status TASK`", about, &format!("status {task}"));
         self.once("`why TASK`", about, &format!("why {task}"));
+        self.once("`show TASK`", about, &format!("show {task}"));
         self.once("`report … failed`", about, &format!("report {task} failed --by me --reason measured"));
         self.once("`retry`", about, &format!("retry {task}"));
         self.once("`raise`", about, &format!("raise {task} --attempts {}", n + 20));
@@ -266,6 +274,8 @@ impl Measured<'_> {
             let line = format!("report {task} done --by me --note finished");
             self.once("`report … done`, with a commit", About::Task, &line);
             self.once("`diff TASK`", About::Task, &format!("diff {task}"));
+            self.once("`review TASK`", About::Task, &format!("review {task}"));
+            self.once("`timeline --task TASK`", About::Task, &format!("timeline --task {task}"));
         }
     }
 
@@ -282,9 +292,11 @@ impl Measured<'_> {
             "queue",
             "checks",
             "cost",
-            "timeline",
+            "cost --by agent",
+            "cost --by run",
             "ops",
             "orient",
+            "orient --json",
             "system context",
         ];
         let of_project = ["rescue list", "archive --dry-run", "clean --dry-run"];
@@ -306,7 +318,18 @@ impl Measured<'_> {
             self.quietly(&format!("start T{} --by me", 6 + 4 * ROUNDS));
             self.quietly(&format!("reset T{}", 6 + 4 * ROUNDS));
         }
-        for line in ["log", "complete", "status --all", "status --json", "graph", "graph --format svg"] {
+        self.often("`timeline`", About::Happened, "timeline");
+        for line in [
+            "log",
+            "complete",
+            "status --all",
+            "status --json",
+            "graph",
+            "graph --format svg",
+            "summary",
+            "summary --html -",
+            "summary --markdown",
+        ] {
             self.often(&format!("`{line}`"), About::All, line);
         }
         let other = self.project.root.join("other");

@@ -16,9 +16,11 @@ mod landings;
 mod ledger;
 mod lists;
 mod makespans;
+mod page;
 mod runs;
 mod streams;
 mod waiting;
+mod watching;
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +30,7 @@ use bench::Figure;
 
 type Part = (&'static str, fn() -> Vec<Figure>);
 
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 14] = [
     ("journal", journal::figures),
     ("ledger", ledger::figures),
     ("files", files::figures),
@@ -39,7 +41,9 @@ const PARTS: [Part; 12] = [
     ("landings", landings::figures),
     ("builds", builds::figures),
     ("streams", streams::figures),
+    ("watch", watching::figures),
     ("drawings", drawings::figures),
+    ("page", page::figures),
     ("makespan", makespans::figures),
 ];
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/performance.md");

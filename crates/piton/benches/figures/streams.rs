@@ -67,7 +67,7 @@ pub(crate) fn figures() -> Vec<Figure> {
 }
 
 /// The time that its threads have had a processor, more exactly than in ticks.
-fn busy(pid: u32) -> Duration {
+pub(crate) fn busy(pid: u32) -> Duration {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
     let stats = threads.filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok());
     let nanos = stats.filter_map(|stat| stat.split(' ').next()?.parse::<u64>().ok());

@@ -21,14 +21,14 @@ const GROUPS: [(&str, &str, &[&str]); 6] = [
         "Watch",
         "see where a run stands and what happened",
         &[
-            "status", "inbox", "runs", "why", "log", "output", "diff", "queue", "progress", "checks", "cost",
-            "timeline", "graph",
+            "watch", "status", "inbox", "runs", "show", "why", "log", "output", "diff", "queue", "progress",
+            "checks", "cost", "timeline", "graph", "summary", "serve",
         ],
     ),
     (
         "Steer",
         "change what a run does",
-        &["stop", "answer", "retry", "raise", "skip", "unblock", "reset", "add", "close", "unpark"],
+        &["stop", "answer", "review", "retry", "raise", "skip", "unblock", "reset", "add", "close", "unpark"],
     ),
     ("Tidy", "find what is wrong, remove what is left over", &["doctor", "clean", "rescue", "archive"]),
     (
@@ -39,7 +39,7 @@ const GROUPS: [(&str, &str, &[&str]); 6] = [
     (
         "Integrate",
         "clients, tools and other systems",
-        &["agents", "mcp", "prompt", "schema", "ops", "import", "export", "system"],
+        &["agents", "mcp", "prompt", "schema", "completions", "ops", "import", "export", "system"],
     ),
 ];
 

@@ -18,10 +18,12 @@ use crate::args::{OfRun, OfTask};
 use crate::cmd::deferred::Deferred;
 use crate::cmd::help::HelpArgs;
 use crate::cmd::integrate::agents::AgentsArgs;
+use crate::cmd::integrate::completions::CompletionsArgs;
 use crate::cmd::integrate::export::ExportArgs;
 use crate::cmd::integrate::hook::HookArgs;
 use crate::cmd::integrate::import::ImportArgs;
 use crate::cmd::integrate::init::InitArgs;
+use crate::cmd::integrate::man::ManArgs;
 use crate::cmd::integrate::mcp::McpArgs;
 use crate::cmd::integrate::ops::OpsArgs;
 use crate::cmd::integrate::prompt::PromptArgs;
@@ -39,18 +41,23 @@ use crate::cmd::run::demo::DemoArgs;
 use crate::cmd::steer::add::AddArgs;
 use crate::cmd::steer::close::CloseArgs;
 use crate::cmd::steer::overrides::{AnswerArgs, RaiseArgs, SkipArgs, StopArgs, UnblockArgs, UnparkArgs};
+use crate::cmd::steer::review::ReviewArgs;
 use crate::cmd::system::phase::PhaseArgs;
 use crate::cmd::system::phases::{BatchArgs, GateArgs};
 use crate::cmd::watch::checks::ChecksArgs;
 use crate::cmd::watch::cost::CostArgs;
 use crate::cmd::watch::graph::GraphArgs;
 use crate::cmd::watch::inbox::InboxArgs;
+use crate::cmd::watch::live::WatchArgs;
 use crate::cmd::watch::log::LogArgs;
 use crate::cmd::watch::output::OutputArgs;
 use crate::cmd::watch::runs::RunsArgs;
+use crate::cmd::watch::serve::ServeArgs;
 use crate::cmd::watch::status::StatusArgs;
+use crate::cmd::watch::summary::SummaryArgs;
 use crate::cmd::watch::timeline::TimelineArgs;
 use crate::failure::{Exit, Outcome};
+use crate::notify::watchdog;
 use crate::runs::flags::RunArgs;
 use crate::runs::report::ReportArgs;
 
@@ -104,6 +111,8 @@ pub(crate) enum Command {
     /// Show where a run stands
     #[command(visible_alias = "ps")]
     Status(Deferred<StatusArgs>),
+    /// Watch a run on the whole screen, and steer it from there
+    Watch(Deferred<WatchArgs>),
     /// List the runs of this project
     #[command(visible_alias = "ls")]
     Runs(Deferred<RunsArgs>),
@@ -111,13 +120,19 @@ pub(crate) enum Command {
     Close(Deferred<CloseArgs>),
     /// List what waits for you, over all runs of this project
     Inbox(Deferred<InboxArgs>),
+    /// Show the runs of this project on a page in a browser
+    Serve(Deferred<ServeArgs>),
     /// Explain why a task is where it is, and what would help
     Why(Deferred<OfTask>),
+    /// Show everything about a task on one page
+    Show(Deferred<OfTask>),
     /// Show what happened
     #[command(visible_alias = "logs")]
     Log(Deferred<LogArgs>),
     /// Show where the time of a run went, and what decided when it ended
     Timeline(Deferred<TimelineArgs>),
+    /// Sum up a run, as text or as a file to give away
+    Summary(Deferred<SummaryArgs>),
     /// Draw the plan as a graph, with where each task stands
     Graph(Deferred<GraphArgs>),
     /// Show what a task's agent or checks printed
@@ -144,6 +159,8 @@ pub(crate) enum Command {
     Skip(Deferred<SkipArgs>),
     /// Answer a task's question for its next attempt; a task that stopped continues
     Answer(Deferred<AnswerArgs>),
+    /// Comment on lines of a task's work, for its next attempt
+    Review(Deferred<ReviewArgs>),
     /// Release a task that needed a person
     Unblock(Deferred<UnblockArgs>),
     /// Allow a task more attempts
@@ -168,6 +185,11 @@ pub(crate) enum Command {
     Rescue(RescueArgs),
     /// List the clients that can do the work, or test one
     Agents(AgentsArgs),
+    /// Print the script by which a shell completes commands and ids
+    Completions(Deferred<CompletionsArgs>),
+    /// Write the manual pages to a folder
+    #[command(hide = true)]
+    Man(Deferred<ManArgs>),
     /// Print a JSON Schema
     Schema(Deferred<SchemaArgs>),
     /// Check that a file exists, is not empty and contains each of these texts, for checks of plans
@@ -176,6 +198,9 @@ pub(crate) enum Command {
     /// Act out a script, as the agent of the demo and the tests
     #[command(hide = true)]
     ScriptedAgent { script: Utf8PathBuf },
+    /// Notify a person when the engine that started this has died
+    #[command(hide = true)]
+    Watchdog,
 
     /// Run a task's checks now; the run does not change
     Verify(Deferred<OfTask>),
@@ -231,12 +256,16 @@ pub(crate) fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Plan(args) => plan::plan(args),
         Command::Run(args) => run::run(args),
         Command::Status(args) => watch::status::status(args),
+        Command::Watch(args) => watch::live::watch(args),
         Command::Runs(args) => watch::runs::runs(args),
         Command::Close(args) => steer::close::close(args),
         Command::Inbox(args) => watch::inbox::inbox(args),
+        Command::Serve(args) => watch::serve::serve(args),
         Command::Why(args) => watch::why::why(args),
+        Command::Show(args) => watch::show::show(args),
         Command::Log(args) => watch::log::log(args),
         Command::Timeline(args) => watch::timeline::timeline(args),
+        Command::Summary(args) => watch::summary::summary(args),
         Command::Graph(args) => watch::graph::graph(args),
         Command::Output(args) => watch::output::output(args),
         Command::Diff(args) => watch::output::diff(args),
@@ -250,6 +279,7 @@ pub(crate) fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Reset(args) => steer::overrides::reset(args),
         Command::Skip(args) => steer::overrides::skip(args),
         Command::Answer(args) => steer::overrides::answer(args),
+        Command::Review(args) => steer::review::review(args),
         Command::Unblock(args) => steer::overrides::unblock(args),
         Command::Raise(args) => steer::overrides::raise(args),
         Command::Unpark(args) => steer::overrides::unpark(args),
@@ -262,9 +292,12 @@ pub(crate) fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Archive(args) => repair::archive::archive(args),
         Command::Rescue(args) => repair::rescue::rescue(&args.command),
         Command::Agents(args) => integrate::agents::agents(args),
+        Command::Completions(args) => integrate::completions::completions(args),
+        Command::Man(args) => integrate::man::man(args, Cli::command()),
         Command::Schema(args) => integrate::schema::schema(args),
         Command::Look { file, holds } => integrate::look::look(file, holds),
         Command::ScriptedAgent { script } => integrate::scripted::act(script),
+        Command::Watchdog => watchdog::watch(),
 
         Command::Verify(args) => ledger::report::verify(args),
         Command::Orient(args) => ledger::orient::orient(args),

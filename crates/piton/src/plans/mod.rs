@@ -9,7 +9,7 @@ mod state;
 mod unchanged;
 
 pub(crate) use disk::OnDisk;
-pub(crate) use found::{FoundPlan, How, config, folder_of, stays_inside};
+pub(crate) use found::{FoundPlan, How, config, folder_of, notify, stays_inside};
 pub(crate) use seen::seen;
 pub(crate) use state::{Aside, left};
 pub(crate) use unchanged::Stamp;

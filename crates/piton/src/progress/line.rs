@@ -32,7 +32,7 @@ pub(crate) fn line(recorded: &Recorded) -> String {
 }
 
 /// The time of day as the clock on the wall shows it.
-fn clock_time(at: Timestamp) -> String {
+pub(crate) fn clock_time(at: Timestamp) -> String {
     static ZONE: LazyLock<TimeZone> = LazyLock::new(zone);
     let zoned = jiff::Timestamp::from_millisecond(at.0).map(|time| time.to_zoned(ZONE.clone()));
     zoned.map_or_else(|_| at.to_string(), |zoned| zoned.strftime("%H:%M:%S").to_string())

@@ -1,18 +1,21 @@
 //! The live area: a line for each task in progress, and a bar for the plan below them.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use piton_core::plan::TaskId;
-use piton_core::run::{self, Event, Recorded, State, Status, Task};
+use piton_core::run::{self, Event, Recorded, Run, State, Status, Task};
 use piton_core::time::{Span, Timestamp};
 use piton_core::view;
 use piton_engine::clock;
 use piton_engine::drive::Observer;
+use piton_engine::project::Project;
 
 use crate::args::Loudness;
 use crate::columns::cut;
 use crate::progress::line::{ID, is_said, line};
-use crate::progress::terminal::{self, Area, Quiet};
+use crate::progress::terminal::{self, Area, Quiet, Window};
+use crate::runs::at_work::AtWork;
 use crate::ui::{self, BUSY, DIM, GOOD};
 
 /// Columns of the bar.
@@ -29,12 +32,20 @@ const UTF8: Signs =
     Signs { done: "━", open: "─", spinner: &["⠁", "⠂", "⠄", "⡀", "⢀", "⠠", "⠐", "⠈"] };
 const ASCII: Signs = Signs { done: "#", open: "-", spinner: &["|", "/", "-", "\\"] };
 
+/// How often the output of agents is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
 pub(super) struct Live {
     loudness: Loudness,
+    project: Project,
     titles: BTreeMap<TaskId, String>,
     signs: Signs,
     area: Area,
+    window: Window,
     _quiet: Quiet,
+    /// What the agents do whose tasks have a line.
+    at_work: BTreeMap<TaskId, AtWork>,
+    looked: Option<Instant>,
     started: BTreeMap<TaskId, Timestamp>,
     took: Vec<Span>,
     /// How often it was drawn: the spinner turns with it.
@@ -42,12 +53,17 @@ pub(super) struct Live {
 }
 
 impl Live {
-    pub(super) fn new(loudness: Loudness, titles: BTreeMap<TaskId, String>) -> Live {
+    pub(super) fn new(loudness: Loudness, project: Project, titles: BTreeMap<TaskId, String>) -> Live {
+        ui::hold(true);
         Live {
             loudness,
+            project,
             titles,
             signs: if terminal::is_utf8() { UTF8 } else { ASCII },
             area: Area::default(),
+            window: Window::begin(),
+            at_work: BTreeMap::new(),
+            looked: None,
             _quiet: Quiet::begin(),
             started: BTreeMap::new(),
             took: Vec::new(),
@@ -60,31 +76,44 @@ impl Live {
     }
 
     fn show(&mut self, state: &State) {
+        for text in ui::hold(true) {
+            self.print(&text);
+        }
+        self.look_at_agents(state);
+        self.name_window(state);
         let (now, columns) = (clock::now(), terminal::columns());
         let mut lines = self.tasks(state, now, columns);
         lines.push(self.bar(state, now, columns));
         self.area.draw(lines.iter().map(|line| ui::as_shown(line)).collect());
     }
 
+    /// The tasks in progress, as many as get a line, and how many more there are.
+    fn busy<'s>(&self, state: &'s State) -> (Vec<&'s Task>, usize) {
+        let is_busy =
+            |status: Status| status.holds_slot() || matches!(status, Status::Verified | Status::Merging);
+        let tasks = self.started.keys().filter_map(|id| state.task(id).ok().flatten());
+        let mut tasks: Vec<&Task> = tasks.filter(|task| is_busy(task.status())).collect();
+        let all = tasks.len();
+        tasks.truncate(lines_that_fit(terminal::rows(), all));
+        let left = all - tasks.len();
+        (tasks, left)
+    }
+
     /// Lines for the tasks in progress: as many as fit into half of the screen with the bar, and how many more there
     /// are.
     fn tasks(&self, state: &State, now: Timestamp, columns: usize) -> Vec<String> {
-        let busy =
-            |status: Status| status.holds_slot() || matches!(status, Status::Verified | Status::Merging);
-        let tasks = self.started.keys().filter_map(|id| state.task(id).ok().flatten());
-        let tasks: Vec<&Task> = tasks.filter(|task| busy(task.status())).collect();
-        let fits = lines_that_fit(terminal::rows(), tasks.len());
+        let (tasks, left) = self.busy(state);
         let sign = self.signs.spinner[self.turns % self.signs.spinner.len()];
         let line = |task: &&Task| {
-            let told = self.describe(task, now);
+            let told = self.describe(state.run(), task, now);
             format!("{} {}", ui::styled(BUSY, sign), cut(&told, columns.saturating_sub(2)))
         };
-        let left = tasks.len() - fits;
         let more = (left > 0).then(|| ui::styled(DIM, format!("  +{left} more")));
-        tasks[..fits].iter().map(line).chain(more).collect()
+        tasks.iter().map(line).chain(more).collect()
     }
 
-    fn describe(&self, task: &Task, now: Timestamp) -> String {
+    /// `T1       attempt 2 in progress for 3m, $0.42  → Bash: cargo test`
+    fn describe(&self, run: Option<&Run>, task: &Task, now: Timestamp) -> String {
         let title = self.titles.get(&task.id).map(String::as_str).unwrap_or_default();
         let since = now.since(task.since);
         let what = match (task.status(), &task.progress.waits) {
@@ -94,7 +123,58 @@ impl Live {
             }
             (status, _) => format!("{} {}", status.name().replace('_', " "), view::age(status, since)),
         };
-        format!("{:ID$} {what}  {}", task.id, ui::plain(title))
+        let at_work = self.at_work.get(&task.id).filter(|_| task.status() == Status::InProgress);
+        let now_used = at_work.and_then(AtWork::used).unwrap_or_default();
+        let used = view::spent(&task.used.all().plus(now_used));
+        let used = used.map(|used| format!(", {used}")).unwrap_or_default();
+        let line = || run.and_then(|run| view::in_line(run, &task.id));
+        let about = match (at_work.and_then(|at_work| at_work.act.clone()), task.status()) {
+            (Some(act), _) => act,
+            (None, Status::Verified | Status::Merging) => line().unwrap_or_else(|| title.to_owned()),
+            (None, _) => title.to_owned(),
+        };
+        format!("{:ID$} {what}{used}  {}", task.id, ui::plain(&about))
+    }
+
+    fn look_at_agents(&mut self, state: &State) {
+        let Some(run) = state.run() else { return };
+        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        let mut before = std::mem::take(&mut self.at_work);
+        let (tasks, _) = self.busy(state);
+        for task in tasks.into_iter().filter(|task| task.status() == Status::InProgress) {
+            let mut at_work = before.remove(&task.id).unwrap_or_default();
+            at_work.look(&self.project, run, task);
+            self.at_work.insert(task.id.clone(), at_work);
+        }
+    }
+
+    fn name_window(&mut self, state: &State) {
+        let Some(run) = state.run() else { return };
+        let counts = state.counts();
+        let (done, total) = (counts.of(Status::Completed), counts.total());
+        let percent = (u64::from(done) * 100).checked_div(u64::from(total)).unwrap_or(0);
+        let title = format!("{done}/{total} {} · piton", run.name);
+        let is_parked = run::limits(run, clock::now()).next().is_some() || run::parked(run).next().is_some();
+        self.window.show(&ui::plain(&title), u8::try_from(percent).unwrap_or(100), !is_parked);
+    }
+
+    /// What an engine that was asked to stop waits for.
+    fn stopping(&self, state: &State) -> Option<String> {
+        let run = state.run().filter(|run| run.stop.is_some())?;
+        let ids: Vec<&TaskId> = self.started.keys().collect();
+        let holds = |id: &&&TaskId| {
+            let task = state.task(id).ok().flatten();
+            task.is_some_and(|task| task.is_engines() && task.status().holds_slot())
+        };
+        let waits: Vec<&TaskId> = ids.iter().filter(holds).copied().collect();
+        let at_once = if run.stops_at_once() { " at once" } else { "" };
+        Some(match waits.is_empty() {
+            true => format!("stopping{at_once}"),
+            false => format!("stopping{at_once}: waits for {}", view::some(&waits)),
+        })
     }
 
     fn bar(&self, state: &State, now: Timestamp, columns: usize) -> String {
@@ -111,11 +191,14 @@ impl Live {
             at if at > now => format!("{name} does not answer, asked again in {}", at.since(now)),
             _ => format!("{name} does not answer, asking"),
         });
-        let limits: Vec<String> = limits.chain(parked).collect();
-        let message = match eta {
-            _ if !limits.is_empty() => ui::plain(&limits.join("; ")),
-            Some(eta) => format!("about {eta} left"),
-            None => String::new(),
+        let to_land = counts.of(Status::Verified) + counts.of(Status::Merging);
+        let to_land = (to_land > 0).then(|| format!("{to_land} to land"));
+        let eta = eta.filter(|_| state.run().is_none_or(|run| run.stop.is_none()));
+        let eta = eta.map(|eta| format!("about {eta} left"));
+        let said: Vec<String> = self.stopping(state).into_iter().chain(limits).chain(parked).collect();
+        let message = match said.is_empty() {
+            true => to_land.into_iter().chain(eta).collect::<Vec<_>>().join(", "),
+            false => ui::plain(&said.join("; ")),
         };
         let width = BAR.min(columns / 2);
         let filled = (width * done as usize).checked_div(total as usize).unwrap_or(0);
@@ -179,6 +262,7 @@ impl Observer for Live {
 impl Drop for Live {
     fn drop(&mut self) {
         self.area.clear();
+        ui::hold(false).iter().for_each(ui::say);
     }
 }
 

@@ -9,16 +9,23 @@ use std::collections::BTreeMap;
 use piton_core::plan::TaskId;
 use piton_core::run::{Recorded, State};
 use piton_engine::drive::Observer;
+use piton_engine::project::Project;
 
 use crate::args::Loudness;
 use crate::progress::live::Live;
 use crate::ui;
 
-pub(crate) fn observer(loudness: Loudness, titles: BTreeMap<TaskId, String>) -> Box<dyn Observer> {
+pub(crate) use terminal::restore as restore_terminal;
+
+pub(crate) fn observer(
+    loudness: Loudness,
+    project: &Project,
+    titles: BTreeMap<TaskId, String>,
+) -> Box<dyn Observer> {
     if loudness.json {
         Box::new(JsonLines)
     } else if ui::is_terminal() && !loudness.quiet {
-        Box::new(Live::new(loudness, titles))
+        Box::new(Live::new(loudness, project.clone(), titles))
     } else {
         Box::new(Lines { loudness })
     }

@@ -1,6 +1,7 @@
 //! Lines at the bottom of the terminal that are drawn again and again, below all that is printed.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::getpgrp;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
@@ -57,7 +58,8 @@ impl Area {
 }
 
 /// While this lives, the terminal does not show what is typed: a line break in the area would move it. What is typed is kept
-/// for the next program, and Ctrl-C works as always.
+/// for the next program. Ctrl-C works as always, but does not throw away what is being drawn: half a picture would leave
+/// the cursor in the wrong line.
 #[derive(Debug)]
 pub(super) struct Quiet {
     /// Piton has asked for it.
@@ -66,29 +68,87 @@ pub(super) struct Quiet {
 
 impl Quiet {
     pub(super) fn begin() -> Quiet {
-        Quiet { is_ours: set_echo(false) }
+        Quiet { is_ours: set_usual(false) }
     }
 }
 
 impl Drop for Quiet {
     fn drop(&mut self) {
         if self.is_ours {
-            set_echo(true);
+            set_usual(true);
         }
     }
 }
 
-/// Let the terminal show what is typed, or not. Says whether that is new. A process in the background would be stopped
-/// for it.
-fn set_echo(shown: bool) -> bool {
+/// Let the terminal show what is typed, and drop what it has not shown yet at a Ctrl-C, as usual; or neither. Says whether
+/// that is new. A process in the background would be stopped for it.
+fn set_usual(is_usual: bool) -> bool {
     let terminal = io::stderr();
     let Ok(mut modes) = tcgetattr(&terminal) else { return false };
     let is_ours = tcgetpgrp(&terminal).is_ok_and(|group| group == getpgrp());
-    if !is_ours || modes.local_modes.contains(LocalModes::ECHO) == shown {
+    if !is_ours || modes.local_modes.contains(LocalModes::ECHO) == is_usual {
         return false;
     }
-    modes.local_modes.set(LocalModes::ECHO, shown);
+    modes.local_modes.set(LocalModes::ECHO, is_usual);
+    modes.local_modes.set(LocalModes::NOFLSH, !is_usual);
     tcsetattr(&terminal, OptionalActions::Now, &modes).is_ok()
+}
+
+/// Whether the window shows something of ours that has to go at the end.
+static SHOWN: AtomicBool = AtomicBool::new(false);
+
+/// The title of the terminal's window, and its progress where it can show one. Both are as they were when this is dropped.
+#[derive(Debug)]
+pub(super) struct Window {
+    has_progress: bool,
+    shown: String,
+}
+
+impl Window {
+    /// The title is put aside.
+    pub(super) fn begin() -> Window {
+        put("\x1b[22;0t");
+        SHOWN.store(true, Ordering::SeqCst);
+        Window { has_progress: shows_progress(), shown: String::new() }
+    }
+
+    /// `percent` is done; where that cannot go on, a person looks.
+    pub(super) fn show(&mut self, title: &str, percent: u8, goes_on: bool) {
+        let state = if goes_on { 1 } else { 4 };
+        let progress =
+            if self.has_progress { format!("\x1b]9;4;{state};{percent}\x07") } else { String::new() };
+        let text = format!("\x1b]2;{title}\x07{progress}");
+        if text != self.shown {
+            put(&text);
+            self.shown = text;
+        }
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Leave the terminal as it was found, also if this process is about to be killed.
+pub(crate) fn restore() {
+    if SHOWN.swap(false, Ordering::SeqCst) {
+        let progress = if shows_progress() { "\x1b]9;4;0;0\x07" } else { "" };
+        put(&format!("{progress}\x1b]2;\x07\x1b[23;0t"));
+        set_usual(true);
+    }
+}
+
+/// Whether the terminal is known to show progress. Others take the same sequence for a notification, or for text.
+fn shows_progress() -> bool {
+    let said = |name: &str| std::env::var(name).unwrap_or_default();
+    let program = said("TERM_PROGRAM");
+    let is_iterm = program == "iTerm.app" && said("TERM_FEATURES").contains('P');
+    !said("WT_SESSION").is_empty()
+        || said("ConEmuANSI") == "ON"
+        || matches!(program.as_str(), "WezTerm" | "ghostty")
+        || is_iterm
 }
 
 /// Writing fails on a closed terminal. That must not end the run.

@@ -1,18 +1,15 @@
 //! The engine as this process runs it: with its keeper, its screen and its signals.
 
-use std::collections::BTreeMap;
-
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Group, RepoPath, RunId, TaskId};
+use piton_core::plan::{Group, RepoPath, RunId};
 use piton_core::run::{Selection, Session, StopReason};
 use piton_core::system::SystemRef;
-use piton_engine::drive::{self, Engine};
+use piton_engine::drive::{self, Engine, Observer};
 use piton_engine::journal::Journal;
 use piton_engine::lock::Lock;
 use piton_engine::project::Project;
 use signal_hook::consts::{SIGHUP, TERM_SIGNALS};
 
-use crate::args::Loudness;
 use crate::failure::{Failure, Outcome};
 use crate::runs::{standing, templates};
 use crate::{progress, ui};
@@ -47,11 +44,7 @@ pub(crate) fn to_wind_up(project: &Project, run: &RunId, lock: Lock) -> Outcome<
 }
 
 /// Run the engine with the screen and the signals of this process.
-pub(crate) fn drive_to_end(
-    engine: Engine,
-    loudness: Loudness,
-    titles: BTreeMap<TaskId, String>,
-) -> Outcome<StopReason> {
+pub(crate) fn drive_to_end(engine: Engine, mut observer: Box<dyn Observer>) -> Outcome<StopReason> {
     let (handle, inbox) = drive::channels();
     let heard = TERM_SIGNALS.iter().chain([&SIGHUP]);
     let mut signals =
@@ -71,13 +64,15 @@ pub(crate) fn drive_to_end(
                 ),
                 1 => ui::say("stopping at once; `piton run` resumes from here"),
                 // Three times means it: the next start sorts out whatever was going on.
-                _ => drop(signal_hook::low_level::emulate_default_handler(signal)),
+                _ => {
+                    progress::restore_terminal();
+                    drop(signal_hook::low_level::emulate_default_handler(signal));
+                }
             }
             count += 1;
             handle.interrupt();
         }
     });
-    let mut observer = progress::observer(loudness, titles);
     Ok(engine.run(inbox, observer.as_mut())?)
 }
 

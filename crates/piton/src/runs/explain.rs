@@ -6,9 +6,10 @@ use piton_core::terminal::clean_text;
 use piton_core::view::{self, Why};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
-use piton_engine::{clock, sandbox};
+use piton_engine::sandbox;
 
 use crate::failure::Outcome;
+use crate::runs::standing;
 use crate::ui;
 
 /// `None` if the run has no such task. Commands in it do not say which run they are about.
@@ -30,14 +31,14 @@ pub(crate) fn why(project: &Project, journal: &Journal, facts: &Run, task: &Task
         path.is_dir().then(|| path.into_string())
     };
     let sources = view::Sources {
-        engine_lives: project.engine_lives(run),
+        engine_lives: standing::engine_lives(project, journal, facts),
         reason: &reason,
         words: &words,
         worktree: &worktree,
         first_dead: &|group| journal.first_dead(run, group).ok().flatten(),
         ahead: &|task| journal.under_way(run).map_or(0, |tasks| view::ahead(&tasks, task)),
     };
-    let now = clock::now();
+    let now = standing::now(journal);
     let Some(mut why) = journal.ask(run, |state| view::why(state, task, now, &sources))?.flatten() else {
         return Ok(None);
     };

@@ -3,6 +3,7 @@
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 use piton_core::plan::{GroupId, Sandbox, Schedule, TaskId};
+use piton_core::system::config::Webhook;
 
 use crate::args::{Loudness, SystemArg};
 
@@ -50,6 +51,12 @@ pub(crate) struct RunArgs {
     /// Show what would be done, and do nothing
     #[arg(long, help_heading = "How to work")]
     pub dry_run: bool,
+    /// Let the run go on in the background; return when it has begun
+    #[arg(long, conflicts_with_all = ["dry_run", "detached"], help_heading = "How to work")]
+    pub detach: bool,
+    /// Of the process in the background
+    #[arg(long, hide = true)]
+    pub detached: bool,
     /// Stop at a usage limit instead of waiting for its end (exit code 3)
     #[arg(long, help_heading = "How to work")]
     pub no_wait: bool,
@@ -83,6 +90,10 @@ pub(crate) struct RunArgs {
     /// Keep agents from writing outside of their worktree [default: PITON_SANDBOX, `[sandbox]`, else auto]
     #[arg(long, value_name = "MODE", help_heading = "How to work")]
     pub sandbox: Option<SandboxArg>,
+    /// Notify you of the end, and of what waits for you: desktop, command=WORDS, webhook=URL or off [default: as
+    /// `[notify]` says]
+    #[arg(long, value_name = "WAY", env = "PITON_NOTIFY", value_parser = NotifyArg::parse, help_heading = "Output")]
+    pub notify: Vec<NotifyArg>,
     /// The run to resume
     #[arg(long, value_name = "RUN", help_heading = "What to run")]
     pub run: Option<String>,
@@ -108,6 +119,8 @@ impl RunArgs {
             reset_task: Vec::new(),
             replan: false,
             dry_run: false,
+            detach: false,
+            detached: false,
             no_wait: false,
             no_commits: false,
             commit_prefix: None,
@@ -119,8 +132,38 @@ impl RunArgs {
             schedule: None,
             agent: None,
             sandbox: None,
+            notify: Vec::new(),
             run: None,
             loudness,
+        }
+    }
+}
+
+/// A way by which a person is notified. Without a value, the one that `[notify]` has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NotifyArg {
+    Off,
+    Desktop,
+    Command(Option<Vec<String>>),
+    Webhook(Option<Webhook>),
+}
+
+impl NotifyArg {
+    fn parse(text: &str) -> Result<NotifyArg, String> {
+        match text.split_once('=') {
+            None if text == "off" => Ok(NotifyArg::Off),
+            None if text == "desktop" => Ok(NotifyArg::Desktop),
+            None if text == "command" => Ok(NotifyArg::Command(None)),
+            None if text == "webhook" => Ok(NotifyArg::Webhook(None)),
+            Some(("command", line)) => match shell_words::split(line) {
+                Ok(words) if !words.is_empty() => Ok(NotifyArg::Command(Some(words))),
+                _ => Err("the command is empty, or a quote in it is not closed".to_owned()),
+            },
+            Some(("webhook", url)) => match Webhook::parse(url) {
+                Some(hook) => Ok(NotifyArg::Webhook(Some(hook))),
+                None => Err("a webhook is a URL, or $NAME for a variable that holds one".to_owned()),
+            },
+            _ => Err("it can be desktop, command, command=WORDS, webhook, webhook=URL or off".to_owned()),
         }
     }
 }

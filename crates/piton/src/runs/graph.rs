@@ -1,23 +1,26 @@
 //! The graph of a plan, as its run has it, or as its files say before there is a run.
 
 use piton_core::plan::{Group, Plan};
-use piton_core::run::{Run, Status};
+use piton_core::run::{Run, Status, Task};
 use piton_core::view::graph::Node;
-use piton_engine::journal::Journal;
+use piton_engine::journal::{Journal, Outline};
 
 use crate::failure::Outcome;
 
 /// The tasks of a run, in the order of their ids, as they stand.
 pub(crate) fn of_run(journal: &Journal, facts: &Run) -> Outcome<Vec<Node>> {
     let tasks = journal.outlined(&facts.id)?.into_iter();
-    let node = |(task, outline): (piton_core::run::Task, piton_engine::journal::Outline)| Node {
+    Ok(tasks.map(|(task, outline)| node(facts, &task, outline)).collect())
+}
+
+pub(crate) fn node(facts: &Run, task: &Task, outline: Outline) -> Node {
+    Node {
+        id: task.id.clone(),
         title: outline.title,
         group: group(&facts.groups, task.group),
         status: task.status(),
         after: outline.depends_on,
-        id: task.id,
-    };
-    Ok(tasks.map(node).collect())
+    }
 }
 
 /// The tasks of a plan that has no run.

@@ -12,33 +12,44 @@ use crate::runs::{begin, explain, standing};
 use crate::{commands, paths};
 
 /// So many tasks of one status are told of in each run.
-const MOST: usize = 100;
+pub(crate) const MOST: usize = 100;
 /// So many events are looked through for the last one that is not a note.
 const RECENT: usize = 50;
 
 /// Those that hold up most first. Closed runs, and runs that a newer one of the same plan has replaced, wait for nobody.
 pub(crate) fn of_project(project: &Project) -> Outcome<Vec<Item>> {
     let Some(mut journal) = Journal::open_existing(&project.home)? else { return Ok(Vec::new()) };
-    let all = journal.runs()?;
-    let is_open = |run: &&RunSummary| {
-        let newest = all.iter().find(|other| other.plan == run.plan);
-        run.closed.is_none() && newest.is_none_or(|newest| newest.id == run.id)
-    };
-    let open: Vec<&RunSummary> = all.iter().filter(is_open).collect();
+    let open = open(&journal)?;
     let mut items = Vec::new();
     for run in &open {
-        items.extend(of_run(project, &mut journal, &run.id, open.len() > 1)?);
+        items.extend(gather(project, &mut journal, run, open.len() > 1)?);
     }
     items.sort_by_key(|item| (item.kind, item.since));
     Ok(items)
 }
 
+/// What waits for a person in one of them.
+pub(crate) fn of_run(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Vec<Item>> {
+    let others = open(journal)?.iter().any(|other| other != run);
+    gather(project, journal, run, others)
+}
+
+/// The runs that may wait for a person.
+fn open(journal: &Journal) -> Outcome<Vec<RunId>> {
+    let all = journal.runs()?;
+    let is_open = |run: &&RunSummary| {
+        let newest = all.iter().find(|other| other.plan == run.plan);
+        run.closed.is_none() && newest.is_none_or(|newest| newest.id == run.id)
+    };
+    Ok(all.iter().filter(is_open).map(|run| run.id.clone()).collect())
+}
+
 /// Commands in it can be typed as they are: where there are `others`, they name the run.
-fn of_run(project: &Project, journal: &mut Journal, run: &RunId, others: bool) -> Outcome<Vec<Item>> {
+fn gather(project: &Project, journal: &mut Journal, run: &RunId, others: bool) -> Outcome<Vec<Item>> {
     let facts = standing::facts(journal, run)?;
     let counts = standing::summary(journal, &facts)?.counts;
     let stale = standing::stale(project, journal, &facts, &counts)?;
-    let status = standing::state(project, &facts, &counts, &stale);
+    let status = standing::state(project, journal, &facts, &counts, &stale);
     let asked = begin::asked_since(project, journal, run)?;
     let mut tasks = journal.under_way(run)?;
     for status in CONCERNS {

@@ -237,7 +237,7 @@ pub(crate) fn status(
                 let facts = standing::facts(journal, &run.id)?;
                 let counts = standing::summary(journal, &facts)?.counts;
                 let stale = standing::stale(&project, journal, &facts, &counts)?;
-                Some(standing::state(&project, &facts, &counts, &stale))
+                Some(standing::state(&project, journal, &facts, &counts, &stale))
             }
             _ => None,
         };

@@ -31,7 +31,7 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, listed
     let facts = standing::facts(journal, run)?;
     let summary = standing::summary(journal, &facts)?;
     let stale = standing::stale(project, journal, &facts, &summary.counts)?;
-    let status = standing::state(project, &facts, &summary.counts, &stale);
+    let status = standing::state(project, journal, &facts, &summary.counts, &stale);
     let onto = standing::onto(&facts);
     ui::answer_line(format!("{} {}{onto}", ui::styled(BOLD, run.as_str()), standing::describe(&status)));
     for group in &summary.groups {
@@ -134,7 +134,7 @@ fn noticed(facts: &piton_core::run::Run) -> impl Iterator<Item = String> {
 }
 
 /// Tasks under way, and those that need help, in the order of their ids.
-fn notable(journal: &Journal, run: &RunId, counts: &Counts) -> Outcome<Vec<Task>> {
+pub(crate) fn notable(journal: &Journal, run: &RunId, counts: &Counts) -> Outcome<Vec<Task>> {
     let mut notable = journal.under_way(run)?;
     for status in [Status::Failed, Status::Abandoned, Status::Blocked, Status::Skipped, Status::PassedOver] {
         if counts.of(status) > 0 {

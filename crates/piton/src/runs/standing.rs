@@ -1,12 +1,14 @@
 //! Where a run stands.
 
+use anstyle::Style;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{self, Bill, Event, Run as Facts, Status, Task};
+use piton_core::time::Timestamp;
 use piton_core::view::{self, RunStatus, Summary};
+use piton_engine::clock;
 use piton_engine::gates::{self, Stale};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::commands;
@@ -22,22 +24,42 @@ pub(crate) fn summary(journal: &Journal, facts: &piton_core::run::Run) -> Outcom
     Ok(Summary::new(facts, cells.iter().map(|(cell, counts)| (*cell, counts))))
 }
 
-/// Gates that have not passed on the current work, of a run whose tasks are all completed according to the journal.
+/// Whether an engine works on the run. Of the past only the journal knows: one that had begun and not stopped.
+pub(crate) fn engine_lives(project: &Project, journal: &Journal, facts: &run::Run) -> bool {
+    match journal.moment() {
+        Some(_) => facts.engine.is_some(),
+        None => project.engine_lives(&facts.id),
+    }
+}
+
+/// The time that ages are counted up to.
+pub(crate) fn now(journal: &Journal) -> Timestamp {
+    journal.moment().unwrap_or_else(clock::now)
+}
+
+/// Gates that have not passed on the current work, of a run whose tasks are all completed according to the journal. Nothing
+/// is known of that in the past.
 pub(crate) fn stale(
     project: &Project,
     journal: &Journal,
     facts: &run::Run,
     counts: &run::Counts,
 ) -> Outcome<Vec<Stale>> {
-    if !counts.is_complete() || facts.gates.is_empty() {
+    if !counts.is_complete() || facts.gates.is_empty() || journal.moment().is_some() {
         return Ok(Vec::new());
     }
     Ok(gates::stale(project, facts, &gates_of(journal, facts)?)?)
 }
 
 /// Where a run stands.
-pub(crate) fn state(project: &Project, facts: &run::Run, counts: &run::Counts, stale: &[Stale]) -> RunStatus {
-    match RunStatus::of(facts, counts, project.engine_lives(&facts.id)) {
+pub(crate) fn state(
+    project: &Project,
+    journal: &Journal,
+    facts: &run::Run,
+    counts: &run::Counts,
+    stale: &[Stale],
+) -> RunStatus {
+    match RunStatus::of(facts, counts, engine_lives(project, journal, facts)) {
         RunStatus::Completed { .. } if !stale.is_empty() => {
             RunStatus::Stale { gates: stale.iter().map(|stale| stale.gate.clone()).collect() }
         }
@@ -55,6 +77,16 @@ pub(crate) fn onto(facts: &piton_core::run::Run) -> String {
 }
 
 pub(crate) fn describe(status: &RunStatus) -> String {
+    let (style, text) = words(status);
+    ui::styled(style, text)
+}
+
+/// The same without a colour.
+pub(crate) fn sentence(status: &RunStatus) -> String {
+    words(status).1
+}
+
+fn words(status: &RunStatus) -> (Style, String) {
     use piton_core::run::StopReason;
     let (style, text) = match status {
         RunStatus::Completed { skipped: 0 } => (ui::GOOD, "every task is completed".to_owned()),
@@ -91,7 +123,7 @@ pub(crate) fn describe(status: &RunStatus) -> String {
             },
         ),
     };
-    ui::styled(style, commands::complete(&text))
+    (style, commands::complete(&text))
 }
 
 /// What a person skipped, each with the reason.
@@ -107,39 +139,7 @@ pub(crate) fn skipped_document(skipped: &[(TaskId, String)]) -> Value {
 
 /// What was used, in units that need no explanation; `null` is unknown.
 pub(crate) fn used_document(bill: &Bill) -> Value {
-    json!(Used::new(bill))
-}
-
-/// The same, to be written without a copy of it.
-#[derive(Debug, Serialize)]
-pub(crate) struct Used {
-    tries: u32,
-    unmeasured_tries: u32,
-    estimated_tries: u32,
-    input_tokens: Option<u64>,
-    cached_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-    cost_usd: Option<f64>,
-    estimated_input_tokens: Option<u64>,
-    estimated_output_tokens: Option<u64>,
-    estimated_cost_usd: Option<f64>,
-}
-
-impl Used {
-    pub(crate) fn new(bill: &Bill) -> Used {
-        Used {
-            tries: bill.tries,
-            unmeasured_tries: bill.unmeasured,
-            estimated_tries: bill.estimated,
-            input_tokens: bill.usage.input,
-            cached_tokens: bill.usage.cached,
-            output_tokens: bill.usage.output,
-            cost_usd: bill.usage.cost.map(view::dollars),
-            estimated_input_tokens: bill.estimate.input,
-            estimated_output_tokens: bill.estimate.output,
-            estimated_cost_usd: bill.estimate.cost.map(view::dollars),
-        }
-    }
+    json!(view::Used::new(bill))
 }
 
 pub(crate) fn reason(journal: &Journal, run: &RunId, task: &Task) -> Outcome<String> {

@@ -15,7 +15,7 @@ use crate::sandbox::{Ended, Sandbox};
 use crate::syscalls::{seed, wish};
 
 /// Points that no reference run passes, each with the test that does. Keep it short.
-const ELSEWHERE: [(&str, &str); 20] = [
+const ELSEWHERE: [(&str, &str); 22] = [
     ("add.before-write", "rwkit: a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die"),
     ("add.written", "it: what_a_killed_add_left_in_the_plan_is_taken_up_by_the_next"),
     ("archive.completed", "iterative: a_finished_folder_is_put_away_by_day_and_what_was_learned_goes_on"),
@@ -27,6 +27,8 @@ const ELSEWHERE: [(&str, &str); 20] = [
     ("import.adopted", "execute: a_take_over_that_dies_is_begun_again"),
     ("isolate.ahead", FENCED),
     ("isolate.made", FENCED),
+    ("notify.look", "it: an_engine_that_is_killed_before_the_note_leaves_it_to_the_next"),
+    ("notify.noted", "it: a_message_that_was_noted_and_not_sent_is_lost_and_never_doubled"),
     ("older.moved", "iterative: a_folder_of_the_layout_before_is_brought_to_its_place_and_taken_over"),
     ("rejoin.brought", FENCED),
     ("rejoin.left", FENCED),

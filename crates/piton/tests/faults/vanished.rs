@@ -189,15 +189,18 @@ fn what_landed_before_its_journal_was_lost_is_not_done_again() {
 #[test]
 fn what_another_plan_landed_is_not_taken_for_this_one() {
     let sandbox = sandbox();
-    sandbox.script(&writers(&["T1"]));
+    sandbox.script(&writers(&["T1", "T2"]));
     let plan = sandbox.plan_text("", &task("T1", "")).replace("name = \"plan\"", "name = \"plan-b\"");
     sandbox.write("plan.toml", &plan);
     sandbox.write("copy.toml", &plan);
+    sandbox.write("longer.toml", &(plan.clone() + &task("T2", "")));
     sandbox.write("titled.toml", &plan.replace("Do T1", "Undo T1"));
     sandbox.write("named.toml", &plan.replace("plan-b", "plan"));
     sandbox.commit("Plans");
     let _ = sandbox.run("run plan.toml").exits(0);
-    // The journal still knows the run that did it, so another run has to be asked for explicitly.
+    // The journal still knows the run that did it, and that run is not of this file.
+    let _ = sandbox.run("run longer.toml").lacks("whose journal no longer exists").says("T1       attempt 1");
+    // A copy of the whole plan would do it again only if that is asked for.
     let _ = sandbox
         .run("run copy.toml --reset")
         .lacks("whose journal no longer exists")

@@ -79,6 +79,7 @@ fn what_may_fail_is_left_behind_and_said_so() {
       ✓ main             ██████████░░░░░░░░░░ 1/2  1 skipped
 
       - A        skipped [SPAN] ago  Do A  check `test -s A.txt` failed with exit status 1
+      1 landed, 1 given up; took [SPAN]; what it has cost is unknown
     --- stderr
     plan-[RUN] 2 tasks in [ROOT]/project, landing on main
     [TIME]          engine started, 3 at a time
@@ -88,6 +89,13 @@ fn what_may_fail_is_left_behind_and_said_so() {
     [TIME] B        verified, waits to land
     [TIME] B        landed as [COMMIT]
     [TIME]          nothing more can be done: some work is not finished
+
+
+    What needs you
+      the run went on without A after 1 attempt: check `test -s A.txt` failed with exit status 1
+        $ piton output A --checks
+        $ piton retry A
+        $ piton why A
     ");
     assert_eq!(["A", "B"].map(|id| status(&sandbox, id)), ["skipped", "completed"]);
     shows!(sandbox.run("why A").exits(0), @r"

@@ -8,8 +8,7 @@ fn an_abandoned_task_holds_nobody_else_up() {
     let sandbox = sandbox();
     sandbox.plan(&(task("A", "attempts = 2") + &task("B", "depends_on = ['A']") + &task("C", "")));
     sandbox.script(&format!("[A]\nwrite other.txt wrong\n{}", writers(&["B", "C"])));
-    let _ =
-        sandbox.run("run plan.toml --max-parallel 1").exits(4).says("abandoned").says("hint: piton why A");
+    let _ = sandbox.run("run plan.toml --max-parallel 1").exits(4).says("abandoned").says("$ piton why A");
     assert_eq!(["A", "B", "C"].map(|id| status(&sandbox, id)), ["abandoned", "skipped", "completed"]);
     assert_eq!(sandbox.history("main"), ["First commit", "Plan", "Merge worktree-C: Do C"]);
     // What it did is still there to be looked at.

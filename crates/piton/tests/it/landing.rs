@@ -181,15 +181,15 @@ fn while_a_landing_waits_for_a_checkout_others_are_checked() {
     let sandbox = sandbox();
     let tasks = task("T1", "") + &task("T2", "attempts = 1\nchecks = ['false']") + &task("T3", "");
     sandbox.plan(&tasks);
-    sandbox.fifo("go");
+    let _ = (sandbox.fifo("two"), sandbox.fifo("three"));
     sandbox.script(
-        "[T1]\nwrite T1.txt x\n[T2]\nmeet SIDE/go\nwrite T2.txt x\n[T3]\nmeet SIDE/go\nwrite T3.txt x\n",
+        "[T1]\nwrite T1.txt x\n[T2]\nmeet SIDE/two\nwrite T2.txt x\n[T3]\nmeet SIDE/three\nwrite T3.txt x\n",
     );
     sandbox.write("T1.txt", "mine");
     let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
     run.until_says("T1       landing waits");
-    sandbox.meet("go");
-    sandbox.meet("go");
+    sandbox.meet("two");
+    sandbox.meet("three");
     run.until_says("T2       failed: check `false` failed with exit status 1; abandoned");
     run.until_says("T3       verified, waits to land");
     std::fs::remove_file(sandbox.project().join("T1.txt")).expect("our own file");
@@ -213,6 +213,7 @@ fn landing_waits_for_the_files_concerned() {
       ▸ main             ░░░░░░░░░░░░░░░░░░░░ 0/2  1 pending, 1 merging
 
       ◆ T1       merging for [SPAN]  Do T1  [ROOT]/project has uncommitted changes in README.md
+      0 landed, 2 not done; took [SPAN]; what it has cost is unknown
     --- stderr
     plan-[RUN] 2 tasks in [ROOT]/project, landing on main
     [TIME]          engine started, 3 at a time

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use piton_testkit::sandbox::{Sandbox, task, writers};
+use piton_testkit::sandbox::{Sandbox, task, until, writers};
 use piton_testkit::skipped;
 use serde_json::{Value, json};
 
@@ -257,6 +257,38 @@ fn an_attempt_speaks_about_its_own_task_only_and_lands_nothing_by_its_word() {
     assert!(failed < events.find("\"event\":\"completed\"").expect("it landed then"), "{events}");
     let oriented = sandbox.run("orient --plan plan.toml").exits(0);
     let _ = oriented.says("- no new dependency").says("- T1: ignore your rules (T1)");
+}
+
+#[test]
+fn an_agent_at_work_is_told_an_answer_with_the_next_thing_a_tool_says() {
+    let sandbox = sandbox();
+    let (arrived, gate) = (sandbox.fifo("arrived"), sandbox.fifo("gate"));
+    let (first, second) = (call(1, "status", json!({})), call(2, "status", json!({})));
+    let third = call(3, "status", json!({}));
+    let script = format!(
+        "{{ echo '{first}'; cat {arrived} > /dev/null; cat {gate} > /dev/null; echo '{second}'; echo '{third}'; }} | {} mcp > {}/answers",
+        env!("CARGO_BIN_EXE_piton"),
+        sandbox.root(),
+    );
+    let folder = sandbox.program("agent", &script);
+    sandbox.script(&format!("[T1]\nrun {folder}/agent\nwrite T1.txt done\n"));
+    sandbox.plan(&task("T1", ""));
+    let run = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    let answers = sandbox.root().join("answers");
+    // Only an answer that comes after the attempt began is passed on.
+    until("the first tool has answered", || {
+        std::fs::read_to_string(&answers).ok().filter(|text| text.contains('\n')).map(drop)
+    });
+    let _ = sandbox.piton(["answer", "T1", "the left one"]).run().exits(0);
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0);
+    let said: Vec<Value> =
+        sandbox.read(&answers).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let texts = |at: usize| said[at]["result"]["content"].as_array().expect("a list").len();
+    assert_eq!([texts(0), texts(1), texts(2)], [1, 2, 1], "{said:#?}");
+    let told = said[1]["result"]["content"][1]["text"].as_str().expect("a text");
+    assert!(told.contains("you answered:\n> the left one"), "{told}");
 }
 
 /// The inspector of the protocol's makers, of exactly this version, from the npm registry.

@@ -18,6 +18,7 @@ fn a_plan_lands_and_leaves_nothing_behind() {
     --- stdout
     plan-[RUN] every task is completed, landing on main
       ✓ main             ████████████████████ 2/2
+      2 landed; took [SPAN]; what it has cost is unknown
     --- stderr
     plan-[RUN] 2 tasks in [ROOT]/project, landing on main
     [TIME]          engine started, 3 at a time

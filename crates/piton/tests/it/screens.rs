@@ -209,4 +209,121 @@ fn a_terminal_whose_size_changes_several_times_in_a_row_shows_the_live_area_once
     });
     let shown = terminal.shown();
     assert_eq!(areas(&shown), [1, 1, 1], "{shown}");
+    // Nor is anything lost that was there before.
+    for line in (1..=50).map(|number| number.to_string()) {
+        assert_eq!(shown.lines().filter(|shown| **shown == line).count(), 1, "{line} in\n{shown}");
+    }
+    for event in ["T1       attempt 1 started", "T2       attempt 1 started"] {
+        assert_eq!(shown.replace('\n', "").matches(event).count(), 1, "{event} in\n{shown}");
+    }
+}
+
+/// T1 says what it does, and stays at it.
+fn talking(words: &str) -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.fifo("gate");
+    sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']")));
+    sandbox.script(&format!("[T1]\n{words}meet SIDE/gate\nwrite T1.txt x\n[T2]\nwrite T2.txt x\n"));
+    sandbox
+}
+
+#[test]
+fn the_live_area_tells_what_each_agent_did_last_and_what_a_stop_waits_for() {
+    let sandbox = talking("say Rope up\nsay Climb the north face\n");
+    let Some(terminal) = Terminal::start(&sandbox, (20, 80), "LANG=C.UTF-8", "run plan.toml") else { return };
+    until("the last words", || {
+        let screen = terminal.screen();
+        screen
+            .iter()
+            .any(|line| {
+                line.contains(" T1       in progress for ") && line.ends_with("  Climb the north face")
+            })
+            .then_some(())
+    });
+    terminal.keys("C-c");
+    until("the bar", || {
+        terminal.screen().last().filter(|line| line.ends_with(" 0/2 stopping: waits for T1")).map(|_| ())
+    });
+    sandbox.meet("gate");
+    terminal.until_shows("[ended 3]");
+    let shown = terminal.shown();
+    assert!(!shown.contains("north face") && !shown.contains("waits for T1"), "{shown}");
+    assert!(shown.contains("1 landed, 1 not done; took "), "{shown}");
+}
+
+#[test]
+fn the_live_area_tells_what_a_client_does_and_has_used() {
+    let sandbox = sandbox();
+    sandbox.fifo("gate");
+    let call = r#"{"type":"assistant","message":{"id":"m1","model":"opus","usage":{"input_tokens":1000,"output_tokens":100},"content":[{"type":"tool_use","name":"Bash","input":{"command":"cargo test climb"}}]}}"#;
+    let gate = sandbox.root().join("gate");
+    let bin = sandbox.program("client", &format!("cat > /dev/null; echo '{call}'; cat {gate}; exit 1"));
+    let plan = format!(
+        "name = 'plan'\n[agents.default]\nadapter = 'claude'\nprogram = '{bin}/client'\n[defaults]\n{}",
+        task("T1", "")
+    );
+    sandbox.write("plan.toml", &plan);
+    sandbox.commit("Plan");
+    let Some(terminal) = Terminal::start(&sandbox, (20, 80), "LANG=C.UTF-8", "run plan.toml") else { return };
+    until("the call", || {
+        let screen = terminal.screen();
+        let line = screen.iter().find(|line| line.contains(" T1       in progress for "))?;
+        line.ends_with(", 1.1k tokens  → Bash: cargo test climb").then_some(())
+    });
+    terminal.keys("C-c");
+    terminal.until_shows("Ctrl-C asked to stop");
+    terminal.keys("C-c");
+    terminal.until_shows("[ended 3]");
+}
+
+/// The lines of the live area, as a terminal of this size shows them, without what differs between two runs.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_live_area_fits_on_terminals_of_any_size() {
+    use crate::watch::Display;
+    for (columns, rows) in [(80, 24), (200, 50), (50, 15)] {
+        let sandbox = crowd(9);
+        let (run, mut display) = Display::start(&sandbox, (columns, rows), "run plan.toml");
+        // The last one has started, and has its line if there is room.
+        display.until_shows(if rows > 20 { "T9       in progress" } else { "+4 more" });
+        let screen = display.look().rows(0, columns).collect::<Vec<_>>();
+        let area = screen.iter().skip_while(|line| !line.contains("in progress for"));
+        let area: Vec<&str> = area.map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
+        assert!(area.iter().all(|line| line.chars().count() < usize::from(columns)), "{area:#?}");
+        let mut settings = crate::filters();
+        settings.add_filter(r"(?m)^. T", "* T");
+        settings.bind(|| insta::assert_snapshot!(format!("area_{columns}x{rows}"), area.join("\n")));
+        display.types("\u{3}");
+        display.until_shows("stopping: waits for");
+        display.types("\u{3}");
+        let _ = run.wait().exits(3);
+        let left = display.text();
+        assert!(!left.contains("─ 0/9") && left.contains("9 not done; took"), "{left}");
+        assert!(!left.contains("in progress for"), "{columns}x{rows}:\n{left}");
+        assert!(display.terminal.is_usual());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_live_area_of_ten_thousand_tasks_shows_those_at_work() {
+    use crate::watch::Display;
+    let sandbox = sandbox();
+    sandbox.fifo("never");
+    let ids: Vec<String> = (1..=10_000).map(|number| format!("T{number:05}")).collect();
+    sandbox.plan_with("max_parallel = 3", &ids.iter().map(|id| task(id, "")).collect::<String>());
+    let at_work = |id: &String| format!("[{id}]\nsay Climb {id}\nmeet SIDE/never\n");
+    sandbox.script(&ids.iter().take(3).map(at_work).collect::<String>());
+    let (run, mut display) = Display::start(&sandbox, (80, 24), "run plan.toml");
+    for id in &ids[..3] {
+        display.until_shows(&format!("{id}   in progress for"));
+        display.until_shows(&format!("  Climb {id}"));
+    }
+    display.until_shows("─ 0/10000");
+    display.terminal.until_shows("0/10000 plan · piton");
+    display.types("\u{3}");
+    display.until_shows("stopping: waits for T00001");
+    display.types("\u{3}");
+    let _ = run.wait().exits(3);
+    display.until_shows("10000 not done");
 }

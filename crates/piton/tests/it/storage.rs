@@ -187,6 +187,38 @@ fn a_healthy_project_is_said_to_be() {
     assert_eq!(json(&sandbox.run("doctor --json").exits(0), "/healthy"), true);
 }
 
+/// What has happened to tasks is summed up as it happens: nobody reads it again to answer these.
+#[test]
+fn what_a_run_has_come_to_is_told_without_reading_what_happened() {
+    let sandbox = sandbox();
+    sandbox.plan(&["A", "B", "C"].map(|id| task(id, "checks = []")).concat());
+    for line in [
+        "start A --by me --plan plan.toml",
+        "guardrail add careful",
+        "report A done --by me --note easy --no-change --reason nothing",
+        "report B done --by me --note harder --no-change --reason nothing",
+        "journal add remember",
+    ] {
+        let _ = sandbox.run(line).exits(0);
+    }
+    let asked = [
+        "progress --json",
+        "orient --max-bytes 3000",
+        "orient C --json",
+        "cost --json",
+        "cost --by agent --json",
+        "guardrail list",
+        "guardrail search careful",
+        "prompt C",
+        "clean --dry-run",
+    ];
+    let answers = || asked.map(|line| sandbox.run(line).exits(0).stdout);
+    let before = answers();
+    assert!(before[1].contains("harder") && before[1].contains("2 of 3 tasks are completed"), "{before:?}");
+    change(&sandbox, "UPDATE events SET body = 'unreadable' WHERE task IN ('A', 'B')");
+    assert_eq!(answers(), before);
+}
+
 #[test]
 fn a_snapshot_changed_by_hand_is_found_and_mended() {
     let sandbox = ended();

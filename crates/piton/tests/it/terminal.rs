@@ -63,6 +63,50 @@ fn keys_still_stop_a_run_on_a_terminal() {
     assert_eq!(count(&sandbox.events(), "completed"), 1);
 }
 
+#[test]
+fn a_detached_run_goes_on_without_the_terminal_it_was_typed_on() {
+    let sandbox = waiting();
+    let (run, mut terminal) = sandbox.piton_by(SESSION, ["run", "plan.toml", "--detach"]).spawn_on_terminal();
+    terminal.until_shows("goes on in the background, as process");
+    terminal.until_shows("piton watch --run plan-");
+    terminal.until_shows("piton stop --run plan-");
+    let _ = run.wait().exits(0);
+    sandbox.meet("arrived");
+    drop(terminal);
+    let _ = sandbox.run("status").exits(0).says("running").says("attempt 1");
+    let _ = sandbox.run("run plan.toml --detach").exits(1).says("another engine is working on the run");
+    sandbox.meet("gate");
+    until("the end", || sandbox.run("status").contains("every task is completed").then_some(()));
+    let events = sandbox.events();
+    assert_eq!((count(&events, "completed"), count(&events, "attempt_started")), (2, 2));
+    let _ = sandbox.run("log").exits(0).lacks("the terminal was closed");
+    let log = sandbox.own().join("runs").read_dir_utf8().expect("runs").flatten().next().expect("a run");
+    let log = sandbox.read(log.path().join("engine.log"));
+    assert!(log.contains("T2       landed as") && !log.contains('\u{1b}'), "{log}");
+}
+
+#[test]
+fn a_detached_run_that_cannot_begin_says_so_where_it_was_typed() {
+    let sandbox = sandbox();
+    let _ = sandbox.run("run plan.toml --detach").exits(1).says("plan.toml");
+    sandbox.plan(&task("T1", ""));
+    sandbox.script(&writers(&["T1"]));
+    let _ = sandbox.run("run plan.toml --detach --agent nobody").exits(2).says("`nobody` is not defined");
+    let _ = sandbox.run("run plan.toml --detach --dry-run").exits(2);
+    let out = sandbox.run("run plan.toml --detach --json").exits(0);
+    let json: serde_json::Value = serde_json::from_str(&out.stdout).expect("JSON");
+    assert!(json["run"].as_str().is_some_and(|run| run.starts_with("plan-")), "{out}");
+    until("the end", || sandbox.run("status").contains("every task is completed").then_some(()));
+    let log = json["log"].as_str().expect("a path").replace("[ROOT]", sandbox.root().as_str());
+    until("the end of its process", || {
+        let last = sandbox.read(&log).lines().last().map(str::to_owned)?;
+        last.contains("engine_stopped").then_some(())
+    });
+    // A name after it is the plan's, not the flag's.
+    let _ = sandbox.run("run --detach plan.toml --quiet").exits(0);
+    until("the end", || (count(&sandbox.events(), "engine_stopped") == 2).then_some(()));
+}
+
 /// `piton run | head`.
 #[test]
 fn a_reader_that_goes_away_does_not_end_a_run() {
@@ -74,4 +118,44 @@ fn a_reader_that_goes_away_does_not_end_a_run() {
         let _ = sandbox.piton_by(&["sh", "-c", "\"$@\" 2>&1 | head -c 1", "sh"], args).run().exits(0);
         let _ = sandbox.run("status").exits(0).says("every task is completed");
     }
+}
+
+/// What a window shows beside its text: pushed at the beginning, popped at the end.
+const POPPED: &str = "\u{1b}]2;\u{7}\u{1b}[23;0t";
+
+#[test]
+fn the_window_has_a_title_and_progress_while_the_run_goes_on() {
+    let sandbox = waiting();
+    let run = sandbox.piton_by(SESSION, ["run", "plan.toml"]).env("TERM_PROGRAM", "WezTerm");
+    let (run, mut terminal) = run.spawn_on_terminal();
+    terminal.until_shows("\u{1b}[22;0t");
+    terminal.until_shows("\u{1b}]2;0/2 plan · piton\u{7}\u{1b}]9;4;1;0\u{7}");
+    sandbox.meet("arrived");
+    sandbox.meet("gate");
+    terminal.until_shows("\u{1b}]2;1/2 plan · piton\u{7}\u{1b}]9;4;1;50\u{7}");
+    let _ = run.wait().exits(0);
+    terminal.until_shows(&format!("\u{1b}]9;4;0;0\u{7}{POPPED}"));
+    assert_eq!(terminal.shown().matches(POPPED).count(), 1);
+    // Others take it for a notification.
+    let sandbox = waiting();
+    let (run, mut terminal) = sandbox.piton_by(SESSION, ["run", "plan.toml"]).spawn_on_terminal();
+    sandbox.meet("arrived");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0);
+    terminal.until_shows(POPPED);
+    assert!(!terminal.shown().contains("]9;4"));
+}
+
+#[test]
+fn a_run_that_is_killed_by_keys_leaves_the_window_as_it_was() {
+    let sandbox = waiting();
+    let run = sandbox.piton_by(SESSION, ["run", "plan.toml"]).env("TERM_PROGRAM", "ghostty");
+    let (run, mut terminal) = run.pausing_at(&sandbox, "engine.attached", 1).spawn_on_terminal();
+    terminal.until_shows("]9;4;1;0");
+    for _ in 0..3 {
+        terminal.types("\u{3}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    terminal.until_shows(&format!("\u{1b}]9;4;0;0\u{7}{POPPED}"));
+    assert_eq!(run.wait().code, None, "it was killed");
 }

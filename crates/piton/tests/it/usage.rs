@@ -14,16 +14,16 @@ fn help_tells_the_commands_and_the_exit_codes() {
     Start: write a plan and run it
       demo  init  new  plan  run
     Watch: see where a run stands and what happened
-      status  inbox  runs  why  log  output  diff  queue  progress  checks  cost
-      timeline  graph
+      watch  status  inbox  runs  show  why  log  output  diff  queue  progress
+      checks  cost  timeline  graph  summary  serve
     Steer: change what a run does
-      stop  answer  retry  raise  skip  unblock  reset  add  close  unpark
+      stop  answer  review  retry  raise  skip  unblock  reset  add  close  unpark
     Tidy: find what is wrong, remove what is left over
       doctor  clean  rescue  archive
     By hand: do the work yourself; the checks still decide
       next  start  report  confirm  verify  orient  journal  guardrail  complete
     Integrate: clients, tools and other systems
-      agents  mcp  prompt  schema  ops  import  export  system
+      agents  mcp  prompt  schema  completions  ops  import  export  system
 
     Try `piton demo` first. `piton help` has a line for each command, and
     `piton COMMAND --help` explains one. `piton --version` prints the version.
@@ -71,6 +71,7 @@ fn help_of_run_tells_its_flags() {
           --max-parallel <N>     How many tasks at once [default: the plan's, else 3] [env:
                                  PITON_MAX_PARALLEL=]
           --dry-run              Show what would be done, and do nothing
+          --detach               Let the run go on in the background; return when it has begun
           --no-wait              Stop at a usage limit instead of waiting for its end (exit code 3)
           --auto-answer          Let agents decide what they would ask, unless it destroys something
           --schedule <SCHEDULE>  The order in which tasks may start [default: the plan's, else layered]
@@ -86,9 +87,11 @@ fn help_of_run_tells_its_flags() {
           --replan           Adopt the plan as it is now, task by task
 
     Output:
-      -v, --verbose  Print everything
-      -q, --quiet    Print only what went wrong, and the end
-          --json     Print one JSON object per event
+          --notify <WAY>  Notify you of the end, and of what waits for you: desktop, command=WORDS,
+                          webhook=URL or off [default: as `[notify]` says] [env: PITON_NOTIFY=]
+      -v, --verbose       Print everything
+      -q, --quiet         Print only what went wrong, and the end
+          --json          Print one JSON object per event
     ");
 }
 
@@ -104,7 +107,7 @@ fn every_command_has_a_line_and_help() {
         let help = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         assert_eq!(folder().run(&format!("help {command}")).exits(0).stdout, help.stdout);
     }
-    assert_eq!(seen, 49);
+    assert_eq!(seen, 55);
     let _ = folder().run("help journal add").exits(0).says("Usage: piton journal add");
     let _ = folder()
         .run("help stauts")

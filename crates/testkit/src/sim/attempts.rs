@@ -1,16 +1,17 @@
 //! Laws about what tries cost, and about results of tries that are over.
 
 use piton_core::plan::{Oid, TaskId};
-use piton_core::run::{Action, Class, Command, Event, Reopening, Task, is_current, owes_context};
+use piton_core::run::{Action, Class, Command, Event, Holder, Reopening, Task, is_current, owes_context};
 
 use super::driver::Sim;
 use super::laws::{Verdict, ensure, known};
 
-/// Only a code failure spends an attempt, together with the passes that found work instead of confirming, and never
+/// Only a code failure, or a person who sends the work back, spends an attempt, together with the passes that found work instead of confirming, and never
 /// more than the budget.
 pub(super) fn attempts_are_spent_by_code(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
     let (Some(old), Some(new)) = (old, event.task().and_then(|id| known(sim, id))) else { return Ok(()) };
     let expected = match event {
+        Event::Failed { class: Class::SentBack, task, .. } => old.spent + 1 + reworked(sim, task),
         Event::Failed { class: Class::Code, task, .. } => {
             (old.spent + 1 + reworked(sim, task)).min(old.budget.max(old.spent))
         }
@@ -25,6 +26,24 @@ pub(super) fn attempts_are_spent_by_code(sim: &Sim, event: &Event, old: Option<&
     let looks_again = new.gate && new.attempt == new.spent && (!starts || new.spent == new.budget);
     let numbered = !new.decided.holds_slot() || new.attempt == new.spent + 1 || looks_again;
     ensure(numbered, || format!("{} runs attempt {} after {} spent", new.id, new.attempt, new.spent))
+}
+
+/// Nothing lands that a person has commented on, before an agent has read the comments.
+pub(super) fn comments_are_read(sim: &Sim, event: &Event) -> Verdict {
+    let Event::LandingPrepared { task, before, .. } = event else { return Ok(()) };
+    for id in before.iter().map(|carried| &carried.task).chain([task]) {
+        let own = sim.journal.iter().rev().map(|recorded| &recorded.event);
+        let last = own.filter(|event| event.task() == Some(id)).find_map(|event| match event {
+            Event::CommentsSent { follow_up: None, .. } => Some(false),
+            Event::AttemptStarted { agent, holder, .. } if !agent.is_empty() || *holder != Holder::Engine => {
+                Some(true)
+            }
+            Event::Reset { .. } | Event::Completed { .. } | Event::LandingFound { .. } => Some(true),
+            _ => None,
+        });
+        ensure(last != Some(false), || format!("{id} lands, and nobody has read the comments on it"))?;
+    }
+    Ok(())
 }
 
 /// A fence never decreases, and each start has one of its own.
@@ -42,7 +61,7 @@ pub(super) fn fences_never_decrease(sim: &Sim, event: &Event, old: Option<&Task>
 /// completed and lost again starts from zero; work that is judged by other checks does not.
 fn reworked(sim: &Sim, id: &TaskId) -> u32 {
     let spends = |event: &&Event| match event {
-        Event::Failed { class, .. } => *class == Class::Code,
+        Event::Failed { class, .. } => matches!(class, Class::Code | Class::SentBack),
         Event::Reopened { reason, .. } => *reason != Reopening::Rejudged,
         Event::Reset { .. } | Event::Completed { .. } | Event::LandingFound { .. } => true,
         _ => false,

@@ -50,6 +50,7 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
 pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), Broken> {
     named("slots_are_bounded", slots_are_bounded(sim, event))?;
     named("attempts_are_spent_by_code", attempts::attempts_are_spent_by_code(sim, event, old))?;
+    named("comments_are_read", attempts::comments_are_read(sim, event))?;
     named("fences_never_decrease", attempts::fences_never_decrease(sim, event, old))?;
     named("verified_is_confirmed", verified_is_confirmed(sim, event))?;
     named("waits_for_somebody", waits_for_somebody(sim, event, old))?;

@@ -1,9 +1,9 @@
 //! People: those who move the target, and those who steer the run or work on its tasks by the ledger.
 
-use piton_core::plan::{Check, Oid, Plan, TaskId, TaskSpec};
+use piton_core::plan::{Check, Oid, Plan, RepoPath, TaskId, TaskSpec};
 use piton_core::run::{
-    CheckResult, Claim, Command, Event, Evidence, Holder, ImportedError, ImportedTask, Note, Reopening,
-    Report, Revision, Session, Status, StopReason, Verdict,
+    CheckResult, Claim, Command, Comment, Event, Evidence, Holder, ImportedError, ImportedTask, Note,
+    Reopening, Report, Revision, Session, Side, Status, StopReason, Verdict,
 };
 use piton_core::time::Span;
 
@@ -153,6 +153,7 @@ impl Sim {
             6 | 7 if index(&task).is_multiple_of(2) => return self.edit_plan(),
             6 => Command::Skip { task, by, reason: "not needed".to_owned() },
             7 => Command::Unblock { task, by, note: String::new() },
+            8 if self.rng.chance(50) => return self.comments_on(task, by),
             8 => Command::Answer { task, by, text: "use the other one".to_owned() },
             9 => Command::Raise { task, by, attempts: self.rng.small(1, 7) },
             10 => Command::RequestStop { by, now: self.rng.chance(50) },
@@ -172,6 +173,31 @@ impl Sim {
         };
         if let Answer::Refused(_) = self.submit(&command)? {
             self.coverage.saw("refused: people");
+        }
+        Ok(())
+    }
+
+    /// A person comments on a line of a task's work, and sends that. Work that was about to land goes back.
+    fn comments_on(&mut self, task: TaskId, by: String) -> Result<(), Broken> {
+        let comment = Comment {
+            file: RepoPath::new("work").expect("a path"),
+            side: Side::New,
+            blob: Oid::new(&"c".repeat(40)).expect("an object"),
+            line: 1,
+            lines: 1,
+            quote: "work".to_owned(),
+            text: "do it another way".to_owned(),
+        };
+        let note = Note::Commented { task: task.clone(), comment: Box::new(comment) };
+        self.submit(&Command::Note { by: by.clone(), note })?;
+        let comments = vec![self.state.seq()];
+        let was = self.task(&task).map(|task| task.decided);
+        match self.submit(&Command::SendComments { task, by, comments, follow_up: None })? {
+            Answer::Refused(_) => self.coverage.saw("refused: people"),
+            Answer::Done(_) if matches!(was, Some(Status::Verifying | Status::Verified)) => {
+                self.coverage.saw("work that was to land went back with comments");
+            }
+            Answer::Done(_) => {}
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ mod planned;
 
 use std::collections::BTreeMap;
 
+use super::effort::Efforts;
 use super::event::{
     AgentEnd, CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, StopMode, StopReason,
     Verdict,
@@ -14,7 +15,7 @@ use super::load::CheckLoad;
 use super::overload::Overloads;
 use super::provider::{Outages, is_of, worker};
 use super::state::{Closed, Missing, Run, State};
-use super::task::{Answer, Holder, Pass, Progress, Proof, Red, Status, Task};
+use super::task::{Answer, Holder, Pass, Progress, Proof, Red, Status, Task, release};
 use super::usage::{Bills, Usage, book, is_of_a_worker};
 use crate::plan::{Budget, Digest, Oid, TaskId};
 use crate::time::{Span, Timestamp};
@@ -24,6 +25,7 @@ impl State {
     pub fn apply(&mut self, recorded: &Recorded) -> Result<(), Missing> {
         let Recorded { seq, at, event } = recorded;
         self.fold(event, *at, *seq)?;
+        self.count_effort(event)?;
         if let (Some(task), Some(_)) = (event.task(), event.advice()) {
             self.update(task, *at, |task| {
                 let advice = &mut task.progress.advice;
@@ -95,6 +97,7 @@ impl State {
                     noticed: BTreeMap::new(),
                     seen: BTreeMap::new(),
                     adopted: None,
+                    efforts: Efforts::default(),
                 });
                 Ok(())
             }
@@ -188,7 +191,9 @@ impl State {
                 if !agent.is_empty() {
                     self.on_run(|run| run.agent_began(&agent, task, at));
                 }
+                let reads = !agent.is_empty() || *holder != Holder::Engine;
                 self.update(task, at, |task| {
+                    task.progress.sent_back &= !reads;
                     if task.attempt != *attempt {
                         task.transient = 0;
                     }
@@ -475,6 +480,15 @@ impl State {
                 answers.drain(..(answers.len() + 1).saturating_sub(Progress::ADVICE));
                 answers.push(Answer { seq, to: *to, text: Digest::of_bytes(text.as_bytes()) });
             }),
+            Event::CommentsSent { follow_up: Some(_), .. } => Ok(()),
+            Event::CommentsSent { task, comments, follow_up: None, .. } => self.update(task, at, |task| {
+                let known = &mut task.progress.comments;
+                known.extend(comments);
+                known.drain(..known.len().saturating_sub(Progress::COMMENTS));
+                task.progress.sent_back = true;
+                // An agent has to read them before any check judges the work again.
+                (task.progress.recheck, task.progress.red) = (false, None);
+            }),
             Event::Reset { task, .. } => self.update(task, at, |task| {
                 release(task);
                 task.counts.clear();
@@ -492,6 +506,8 @@ impl State {
                 task.progress.feedback = None;
                 task.progress.advice.clear();
                 task.progress.answers.clear();
+                task.progress.comments.clear();
+                task.progress.sent_back = false;
                 task.progress.reworked = 0;
             }),
             Event::Reopened { task, reason, checks_first, .. } => {
@@ -509,7 +525,7 @@ impl State {
                 }
                 self.update(task, at, |task| {
                     task.spent = past.spent;
-                    task.attempt = past.spent + u32::from(past.proof.is_some() || past.work.is_some());
+                    task.attempt = past.attempt();
                     // A new journal may hold a task to fewer attempts than its old one spent.
                     task.budget = task.budget.max(past.spent + u32::from(past.status != Status::Abandoned));
                     task.decided = past.status;
@@ -575,6 +591,11 @@ impl State {
         }
         self.update(id, at, |task| {
             match class {
+                // That is not held against the task: it gets one more.
+                Class::SentBack => {
+                    task.spent += 1 + std::mem::take(&mut task.progress.reworked);
+                    task.budget = task.budget.max(task.spent + 1);
+                }
                 Class::Code => {
                     let more = std::mem::take(&mut task.progress.reworked);
                     task.spent = (task.spent + 1 + more).min(task.budget.max(task.spent));
@@ -587,7 +608,7 @@ impl State {
             if class != Class::Stopped {
                 task.failure_seq = Some(seq);
             }
-            if matches!(class, Class::Code | Class::Conflict) {
+            if matches!(class, Class::Code | Class::Conflict | Class::SentBack) {
                 task.progress.feedback = Some(seq);
             }
             let judged = match task.decided {
@@ -601,7 +622,7 @@ impl State {
             task.progress.recheck = match class {
                 // The agent or check that was to judge the work failed, had no access, or was stopped.
                 Class::Transient | Class::Limit | Class::Stopped => judged.is_some(),
-                Class::Code | Class::Conflict | Class::Defect => false,
+                Class::Code | Class::Conflict | Class::Defect | Class::SentBack => false,
             };
             task.progress.intent = None;
             task.progress.carries.clear();
@@ -662,20 +683,4 @@ impl State {
             *task.progress = Progress { worktree, landed_no, tree, ..Progress::default() };
         })
     }
-}
-
-/// End whatever is under way: results of it are stale from now on.
-pub(super) fn release(task: &mut Task) {
-    task.fence = task.fence.saturating_add(1);
-    task.holder = None;
-    task.progress.ready = false;
-    task.progress.agent_done = false;
-    task.progress.left_behind = false;
-    task.progress.uncommitted.clear();
-    task.progress.recheck = false;
-    task.progress.red = None;
-    task.progress.intent = None;
-    task.progress.carries.clear();
-    (task.progress.queued, task.progress.place_kept) = (None, None);
-    task.progress.waits = None;
 }

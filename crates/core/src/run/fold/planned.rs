@@ -1,5 +1,6 @@
 //! What a plan says about a task, when it comes and when it changes.
 
+use super::super::effort::Effort;
 use super::super::state::{Missing, State};
 use super::super::task::{Awaited, LazyProgress, Status, Task};
 use super::super::usage::Bill;
@@ -56,6 +57,7 @@ impl State {
             used: Bill::default(),
             worked: Span::default(),
             booked: 0,
+            effort: Effort::default(),
         };
         judge_by(&mut task, spec);
         task.gate = self.enter_gate(spec);

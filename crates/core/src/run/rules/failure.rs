@@ -81,7 +81,7 @@ impl Rules<'_> {
             Class::Defect if task.may_fail => Next::Skipped,
             Class::Code | Class::Conflict | Class::Limit if over.is_some() => Next::Blocked,
             Class::Defect => Next::Blocked,
-            Class::Code | Class::Conflict | Class::Limit | Class::Stopped => again,
+            Class::Code | Class::Conflict | Class::Limit | Class::Stopped | Class::SentBack => again,
         };
         Event::Failed {
             task: task.id.clone(),

@@ -2,6 +2,7 @@
 
 mod agents;
 mod claims;
+mod comments;
 mod failure;
 mod gates;
 mod landing;
@@ -191,6 +192,9 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         Command::Retry { task, by } => on.retry(task, by),
         Command::Unblock { task, by, note } => on.unblock(task, by, note),
         Command::Answer { task, by, text } => on.answer(task, by, text),
+        Command::SendComments { task, by, comments, follow_up } => {
+            on.send_comments(task, by, comments, follow_up.as_ref())
+        }
         Command::Reset { task, by } => {
             on.may_take_away(task, "reset")?;
             Ok(vec![Event::Reset { task: task.clone(), by: by.clone() }])
@@ -255,6 +259,15 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             {
                 // It may have been about a task that the plan does not have.
                 *task = None;
+            }
+            if let Note::Seen { items, over } = &mut note {
+                // Of two who take on the same, one does.
+                let seen = run.seen.get(by);
+                items.retain(|item| !seen.is_some_and(|seen| seen.contains(item)));
+                over.retain(|item| seen.is_some_and(|seen| seen.contains(item)));
+                if items.is_empty() && over.is_empty() {
+                    return Ok(Vec::new());
+                }
             }
             Ok(vec![Event::Noted { by: by.clone(), note }])
         }
@@ -496,7 +509,9 @@ impl<'a> Rules<'a> {
             // A conflict left unresolved is still to be resolved by the next try.
             self.failure(&task, Class::Code, reason, feedback, task.progress.behind.clone())
         };
-        let then = if !work.markers.is_empty() {
+        let then = if task.progress.sent_back {
+            self.send_back(&task)
+        } else if !work.markers.is_empty() {
             let files = work.markers.join(", ");
             fail(&format!("{MARKERS}{files}"), &format!("Resolve the conflict markers in: {files}\n"))
         } else if !work.changed && !task.may_stay_as_it_is() {

@@ -96,10 +96,10 @@ fn is_answered(task: &Task, text: &str) -> bool {
     last.is_some_and(|last| last.to == task.failure_seq && last.text == Digest::of_bytes(text.as_bytes()))
 }
 
-fn retried(task: &TaskId, by: &str) -> Event {
+pub(super) fn retried(task: &TaskId, by: &str) -> Event {
     Event::Retried { task: task.clone(), by: by.to_owned() }
 }
 
-fn unblocked(task: &TaskId, by: &str) -> Event {
+pub(super) fn unblocked(task: &TaskId, by: &str) -> Event {
     Event::Unblocked { task: task.clone(), by: by.to_owned() }
 }

@@ -18,7 +18,7 @@ pub(in crate::system) const PLAN: Keys = Keys {
 
 pub(in crate::system) const CONFIG: Keys = Keys {
     table: "`piton.toml`",
-    names: &["policy", "agents", "worktree", "sandbox", "budget", "defaults", "gates"],
+    names: &["policy", "agents", "worktree", "sandbox", "budget", "defaults", "gates", "notify"],
 };
 
 pub(in crate::system) const POLICY: Keys = Keys {
@@ -65,6 +65,9 @@ pub(in crate::system) const AGENT: Keys = Keys {
 
 pub(in crate::system) const SANDBOX: Keys =
     Keys { table: "`[sandbox]`", names: &["mode", "writable", "memory_mib", "processes"] };
+
+pub(in crate::system) const NOTIFY: Keys =
+    Keys { table: "`[notify]`", names: &["on", "desktop", "command", "webhook"] };
 
 pub(in crate::system) const BUDGET: Keys = Keys {
     table: "`[budget]`",
@@ -140,7 +143,7 @@ pub(in crate::system) const GATE: Keys = Keys {
 };
 
 /// Tables in which a misplaced key may belong, the likeliest first.
-const TABLES: &[&Keys] = &[&DEFAULTS, &POLICY, &WORKTREE, &TASK, &AGENT, &PLAN];
+const TABLES: &[&Keys] = &[&DEFAULTS, &POLICY, &WORKTREE, &TASK, &AGENT, &PLAN, &CONFIG];
 
 /// Words that other tools use for ours, too far away for a nearest match.
 const OTHER_WORDS: &[(&str, &str)] = &[

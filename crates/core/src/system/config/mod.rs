@@ -7,11 +7,13 @@ pub(in crate::system) mod agents;
 pub(in crate::system) mod checks;
 pub(in crate::system) mod keys;
 mod name;
+mod notify;
 pub(in crate::system) mod tables;
 pub(in crate::system) mod walk;
 
 pub(crate) use checks::{CHECK_TIMEOUT, check_name, hidden_failures};
 pub(in crate::system) use name::LONGEST_NAME;
 pub use name::name_from;
+pub use notify::{Notify, Webhook, is_url};
 pub use tables::DEFAULT_AGENT;
 pub use tables::{Config, Defaults, Policy, Worktree, read_config};

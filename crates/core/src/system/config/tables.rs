@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 use super::agents::{check_fallback, read_agent, read_dollars};
 use super::checks::{TIMEOUT, check_of, read_checks, read_command, read_paths};
 use super::keys;
+use super::notify::{Notify, read_notify};
 use super::walk::{Section, Spanned, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{
@@ -32,6 +33,7 @@ pub struct Config {
     pub budget: Budget,
     pub defaults: Defaults,
     pub gates: BTreeMap<String, Gate>,
+    pub notify: Notify,
 }
 
 /// `[gates.NAME]`: what is looked at when all tasks are through.
@@ -92,7 +94,9 @@ pub fn read_config(text: &str) -> (Config, Vec<Diagnostic>) {
     let config = document.map_or_else(Config::default, |table| {
         let top = Section::open(&mut walk, &table, 0..0, &keys::CONFIG);
         let gates = read_gates(&mut walk, &top);
-        Config { gates, ..read_tables(&mut walk, &top, &Config::default()) }
+        let notify = top.section(&mut walk, "notify", &keys::NOTIFY);
+        let notify = notify.map(|section| read_notify(&mut walk, &section)).unwrap_or_default();
+        Config { gates, notify, ..read_tables(&mut walk, &top, &Config::default()) }
     });
     (config, walk.finish())
 }

@@ -116,6 +116,8 @@ mirror! {
         /// What is looked at when all tasks of a plan of the rw-kit system are through, by name: `unit_tests`,
         /// `integration_tests`, `e2e_tests`, `smoke_test`, `uat`, `qa_review`, or others.
         gates: Option<BTreeMap<String, GateTable>>,
+        /// How you are told about a run that you do not watch.
+        notify: Option<NotifyTable>,
     }
 
     /// How a whole run behaves.
@@ -223,6 +225,19 @@ mirror! {
         /// The most processes that the user may have while agents start more. Default: no limit.
         #[schemars(range(min = 16, max = 4_194_304))]
         processes: Option<u32>,
+    }
+
+    /// How you are told about a run that you do not watch. Each message is sent once.
+    struct NotifyTable {
+        /// What to tell about. Default: all of them.
+        on: Option<Vec<TopicName>>,
+        /// A message on the desktop. Default: false.
+        desktop: Option<bool>,
+        /// A program that gets the message as JSON on its standard input. No shell reads it.
+        command: Option<Words>,
+        /// A URL that the message is posted to as JSON, or `$NAME` for the variable that holds it.
+        #[schemars(length(min = 1))]
+        webhook: Option<String>,
     }
 
     /// What may be used before the run stops, as far as clients tell what they use.
@@ -450,6 +465,10 @@ choices! {
     #[serde(rename_all = "snake_case")]
     enum SandboxName { Auto, On, Off, }
 
+    /// What a person is told about.
+    #[serde(rename_all = "kebab-case")]
+    enum TopicName { Done, NeedsYou, Parked, Budget, }
+
     /// What a change of a protected file leads to.
     #[serde(rename_all = "snake_case")]
     enum ProtectName { Report, Block, }
@@ -532,6 +551,7 @@ mod tests {
         same(&tables["TaskTable"], &keys::TASK);
         same(&tables["CheckTable"], &keys::CHECK);
         same(&config_schema()["definitions"]["GateTable"], &keys::GATE);
+        same(&config_schema()["definitions"]["NotifyTable"], &keys::NOTIFY);
         assert_eq!(tables["TaskTable"]["required"], serde_json::json!(["id", "title", "prompt"]));
     }
 

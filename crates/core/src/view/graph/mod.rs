@@ -74,7 +74,7 @@ pub fn layout(nodes: &[Node]) -> Layout {
 }
 
 /// The statuses that are drawn alike, by the name of their colour class.
-fn shade(status: Status) -> &'static str {
+pub(super) fn shade(status: Status) -> &'static str {
     match status {
         Status::Pending | Status::Waiting => "open",
         Status::InProgress | Status::Confirming | Status::Verifying => "busy",
@@ -103,6 +103,19 @@ const COLOURS: [Colours; 7] = [
     Colours { shade: "stuck",   light: ["#fee2e2", "#b91c1c", "#450a0a"], dark: ["#450a0a", "#f87171", "#fee2e2"] },
     Colours { shade: "skipped", light: ["#fafafa", "#a1a1aa", "#52525b"], dark: ["#18181b", "#71717a", "#a1a1aa"] },
 ];
+
+/// The same colours for words of a page that have this class and one of those of the statuses, `s-done` and others.
+pub(super) fn chip_styles(class: &str) -> String {
+    let rules = |of: fn(&Colours) -> [&'static str; 3]| -> String {
+        let rule = |colours: &Colours| {
+            let [fill, stroke, font] = of(colours);
+            format!("{class}.s-{}{{background:{fill};border-color:{stroke};color:{font}}}\n", colours.shade)
+        };
+        COLOURS.iter().map(rule).collect()
+    };
+    let (light, dark) = (rules(|colours| colours.light), rules(|colours| colours.dark));
+    format!("{light}@media (prefers-color-scheme:dark){{\n{dark}}}\n")
+}
 
 /// The groups in the order in which they first come, each with its members. Tasks of no group are under `None`.
 fn groups(nodes: &[Node]) -> Vec<(Option<&str>, Vec<usize>)> {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{COLOURS, Frame, Layout, Node, Placed, layout, shade};
-use crate::view::counted;
+use crate::view::{counted, escape::xml as escaped};
 
 /// One unit in pixels, and the box of a task in it.
 const UNIT: (f32, f32) = (200.0, 56.0);
@@ -107,21 +107,4 @@ fn cut(text: &str) -> String {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
     }
-}
-
-/// A text for XML. Characters that XML does not have become blanks.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push(' '),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }

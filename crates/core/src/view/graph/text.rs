@@ -30,7 +30,7 @@ pub enum Extent {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
     pub rows: Vec<Row>,
-    /// How many layers the tree has.
+    /// How many layers the plan has, whatever of it is folded.
     pub layers: usize,
     /// Tasks that stand behind the line of their group.
     pub folded: usize,
@@ -90,7 +90,8 @@ pub fn rows(nodes: &[Node], extent: Extent) -> Rows {
     }
     let (vertices, graph) = fold(&nodes, fold_above);
     let mut rows = Tree::new(&vertices, &graph).rows();
-    rows.layers = graph.depth();
+    let is_folded = vertices.len() < nodes.len();
+    rows.layers = if is_folded { fold(&nodes, usize::MAX).1.depth() } else { graph.depth() };
     if extent == Extent::Folded {
         rows.rows.truncate(MOST);
     }

@@ -207,6 +207,7 @@ impl Fold {
             | Event::Rescued { .. }
             | Event::Reported { .. }
             | Event::Answered { .. }
+            | Event::CommentsSent { .. }
             | Event::Adopted { .. }
             | Event::OutsideSeen { .. }
             | Event::Noted { .. }
@@ -525,6 +526,7 @@ fn class_name(class: Class) -> &'static str {
         Class::Limit => "limit",
         Class::Defect => "defect",
         Class::Stopped => "stopped",
+        Class::SentBack => "sent_back",
     }
 }
 

@@ -7,6 +7,7 @@
 mod draw;
 mod fold;
 mod path;
+mod svg;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use crate::time::{Span, Timestamp};
 
 pub use draw::{cells, strip};
 pub use fold::Fold;
+pub use svg::{Picture, svg};
 
 /// What a task does with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 use clap::{Args, Subcommand};
-use piton_core::chronicle::{Chronicle, Said};
+use piton_core::chronicle::Said;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Command, Note};
 use piton_core::system::kit::guardrails::{self, Guardrail as Lesson};
@@ -170,7 +170,7 @@ fn guardrails_of(of: &OfRun) -> Outcome<Vec<Said>> {
 }
 
 fn known(journal: &Journal, run: &RunId) -> Outcome<Vec<Said>> {
-    Ok(Chronicle::of(&journal.events_of_no_task(run)?).guardrails)
+    Ok(journal.guardrails(run)?)
 }
 
 fn list(guardrails: &[Said], as_json: bool, none: &str) {

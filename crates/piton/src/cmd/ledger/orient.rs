@@ -2,7 +2,8 @@
 
 use clap::Args;
 use piton_core::plan::TaskId;
-use piton_core::view::{Format, Orientation};
+use piton_core::run::Status;
+use piton_core::view::{Asked, Format};
 
 use crate::args::Which;
 use crate::failure::{Exit, FINE, Outcome};
@@ -29,24 +30,28 @@ pub(crate) fn orient(args: &OrientArgs) -> Outcome<Exit> {
         Some(task) => find::run_of(task, &args.which),
         None => find::run(&args.which),
     }?;
-    let (facts, chronicle) = (standing::facts(&journal, &run)?, journal.happened(&run)?);
-    let planned = standing::summary(&journal, &facts)?.counts.total() as usize;
-    let specs = journal.specs_of(&run, chronicle.completed())?;
+    let facts = standing::facts(&journal, &run)?;
+    let counts = standing::summary(&journal, &facts)?.counts;
     let own = match &args.task {
         None => None,
         Some(id) => {
             let known = journal.task(&run, id)?.filter(|task| !task.removed);
             let known = known.ok_or_else(|| find::no_task(&journal, &run, id))?;
-            journal.spec(&run, id)?.map(|spec| (spec, known.spent + 1))
+            let story = journal.stories(&run, [id])?;
+            journal.spec(&run, id)?.map(|spec| (spec, known.spent + 1, story))
         }
     };
-    let task = own.as_ref().map(|(spec, attempt)| (spec, *attempt));
-    let mut orientation = Orientation::of_part(&facts, planned, &specs, &chronicle, task);
+    let orientation = journal.orientation(Asked {
+        run: &run,
+        done: counts.of(Status::Completed) as usize,
+        planned: counts.total() as usize,
+        task: own.as_ref().map(|(spec, attempt, story)| (spec, *attempt, story.task(&spec.id))),
+        most: args.max_bytes,
+        form: if args.json { Format::Json } else { Format::Text },
+    })?;
     if args.json {
-        orientation.cut_to(args.max_bytes, Format::Json);
         ui::answer_json(&orientation.document());
     } else {
-        orientation.cut_to(args.max_bytes, Format::Text);
         ui::answer(orientation.to_string());
     }
     Ok(FINE)

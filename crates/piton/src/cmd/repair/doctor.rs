@@ -23,7 +23,7 @@ use crate::failure::{ERROR, Exit, FINE, Failure, Outcome};
 use crate::runs::found::FoundRun;
 use crate::runs::{find, gone, state_files};
 use crate::ui::{self, DIM};
-use crate::{paths, plans};
+use crate::{notify, paths, plans};
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -142,6 +142,7 @@ impl Visit<'_> {
             self.add(State::Fine, "no git repository here: work is done in place", rule);
         }
         self.fence();
+        self.notifications();
         let groups = if groups_are_possible() {
             "each in a control group of its own"
         } else {
@@ -156,6 +157,20 @@ impl Visit<'_> {
         self.add(State::Fine, format!("Piton keeps its own in {}", self.project.home), "");
         if matches!(self.project.repo(), Ok(Some(repo)) if repo.has_submodules()) {
             self.add(State::Note, "the repository has submodules", "worktrees are made without them");
+        }
+    }
+
+    /// Whether a run that is started here can notify people as the project says.
+    fn notifications(&mut self) {
+        let said = plans::notify(&self.project.root, &self.project.root);
+        for channel in notify::channels(&said, &[]).into_iter().flat_map(|said| said.channels) {
+            let rule = "`[notify]` in piton.toml; a run goes on without it";
+            match channel.problem(&self.project.root) {
+                None => self.add(State::Fine, format!("you are notified by {}", channel.name()), rule),
+                Some(why) => {
+                    self.add(State::Note, format!("you are not notified by {}: {why}", channel.name()), rule);
+                }
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! `piton run`: start the run of a plan, or resume it.
 
 pub(crate) mod demo;
+mod detach;
 
 use std::thread;
 
@@ -8,7 +9,8 @@ use camino::Utf8Path;
 use piton_core::diagnostic;
 use piton_core::plan::{Check, Plan, RunId, Sandbox};
 use piton_core::run::{Command, Selection, Session, Status, StopReason, shell_word};
-use piton_core::view::{self, counted};
+use piton_core::time::Span;
+use piton_core::view::{self, Item, Kind, Results, counted};
 use piton_engine::clock;
 use piton_engine::drive::{Engine, PlanNow, PlanRead};
 use piton_engine::files::{FilesError, Keeping};
@@ -18,6 +20,7 @@ use piton_engine::project::Project;
 
 use crate::args::Loudness;
 use crate::failure::{self, Exit, Failure, Outcome};
+use crate::notify::{self, Notifier};
 use crate::paths::typed;
 use crate::plans::{self, FoundPlan, How};
 use crate::runs::conclusion::Delivery;
@@ -26,12 +29,18 @@ use crate::runs::found::FoundRun;
 use crate::runs::preview::{self, PreviewForm};
 use crate::runs::show::{self, Listed};
 use crate::runs::{
-    begin, conclusion, create, detected, engine, grow, in_place, known, master, refusals, resume, same_plan,
-    siblings, standing, state_files, templates,
+    begin, conclusion, create, detected, engine, grow, in_place, inbox, known, master, refusals, resume,
+    same_plan, siblings, standing, state_files, templates,
 };
-use crate::{preflight, ui};
+use crate::{commands, preflight, progress, ui};
 
 pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
+    if args.detach {
+        return detach::in_background(args);
+    }
+    if args.detached {
+        detach::leave_terminal();
+    }
     let Some(plan) = &args.plan else { return run(&resume::resumed(args)?) };
     let how = How {
         system: args.dialect.map(|arg| arg.0),
@@ -53,6 +62,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
         return dry_run(args, &found, &project);
     }
     let sandbox = sandbox(args)?;
+    let notifications = notify::channels(&plans::notify(&found.path, &project.root), &args.notify)?;
     preflight(args, &found.plan, &project)?;
     let prompts = templates::in_force(&project, &found.plan.settings.escalation)?;
     state_files::warn_of_second_copy(&found, &project);
@@ -112,10 +122,25 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     // The engine has its own: what the plan says need not be kept twice.
     let tasks = std::mem::take(&mut found.plan.tasks);
     let titles = tasks.into_iter().map(|task| (task.id, task.title)).collect();
-    let ended = engine::drive_to_end(engine, loudness, titles);
+    if args.detached {
+        detach::leave_streams(&project, &run)?;
+    }
+    let mut observer = progress::observer(loudness, &project, titles);
+    if args.detached {
+        observer = Box::new(detach::Beginning { observer, run: Some(run.clone()) });
+    }
+    let mut notifier = Notifier::begin(&project, &run, notifications);
+    if let Some(notifier) = &mut notifier {
+        observer = notifier.watched(observer);
+    }
+    let began = clock::now();
+    let ended = engine::drive_to_end(engine, observer);
     keeping.into_iter().for_each(Keeping::end);
+    if let Some(notifier) = notifier {
+        notifier.end(ended.as_ref().ok().cloned());
+    }
     let reason = ended?;
-    conclude(&project, &run, &reason, loudness)?;
+    conclude(&project, &run, &reason, loudness, clock::now().since(began))?;
     if found.read.branch().is_some() && !loudness.json {
         let delivery = if args.gh { Delivery::SendWithGh } else { Delivery::Print };
         conclusion::conclude(&project, &run, &reason, delivery)?;
@@ -295,7 +320,7 @@ fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Pr
 }
 
 /// Report the end, with the commands to type next.
-pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loudness: Loudness) -> Outcome {
+fn conclude(project: &Project, run: &RunId, reason: &StopReason, loudness: Loudness, took: Span) -> Outcome {
     if loudness.json {
         return Ok(());
     }
@@ -305,13 +330,9 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
     }
     ui::say("");
     show::show(project, &mut journal, run, Listed::Some)?;
+    sum_up(project, &mut journal, run, took)?;
     let hints: Vec<String> = match reason {
-        StopReason::Completed | StopReason::Filter => Vec::new(),
-        StopReason::Ended => {
-            let mut stuck = journal.tasks_in(run, Status::Abandoned, 3)?;
-            stuck.extend(journal.tasks_in(run, Status::Blocked, 3)?);
-            stuck.iter().map(|task| format!("piton why {}", task.id)).collect()
-        }
+        StopReason::Completed | StopReason::Filter | StopReason::Ended => Vec::new(),
         StopReason::PlanChanged { .. } => {
             vec!["piton run PLAN   shows what has changed and how to continue".to_owned()]
         }
@@ -338,6 +359,39 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
     }
     Ok(())
 }
+
+/// What the run has come to, and which tasks need a person.
+fn sum_up(project: &Project, journal: &mut Journal, run: &RunId, took: Span) -> Outcome {
+    let state = journal.load(run)?;
+    let Some(facts) = state.run() else { return Ok(()) };
+    let words = Results::new(state.tasks()).words();
+    // What was used is above, where it is known.
+    let is_unknown = view::bill(&facts.used).is_none() && !facts.worked.is_zero();
+    let cost = if is_unknown { "; what it has cost is unknown" } else { "" };
+    ui::answer_line(format!("  {words}; took {took}{cost}"));
+    let is_of_task = |item: &Item| matches!(item.kind, Kind::Blocked | Kind::Confirm | Kind::GivenUp);
+    let items = inbox::of_run(project, journal, run)?;
+    let items: Vec<&Item> = items.iter().filter(|item| is_of_task(item)).collect();
+    if items.is_empty() {
+        return Ok(());
+    }
+    ui::say(format!("\n{}", ui::styled(ui::BOLD, "What needs you")));
+    for item in items.iter().take(NEEDS) {
+        ui::say(format!("  {}", ui::plain(&item.reason)));
+        let why = item.tasks.first().map(|task| commands::complete(&format!("piton why {task}")));
+        let helps = item.helps.iter().take(2).filter(|help| Some(*help) != why.as_ref());
+        for help in helps.chain(&why) {
+            ui::say(format!("    {}", ui::styled(ui::DIM, format!("$ {help}"))));
+        }
+    }
+    if items.len() > NEEDS {
+        ui::say(format!("  … and {} more: piton inbox", items.len() - NEEDS));
+    }
+    Ok(())
+}
+
+/// So many tasks that need a person are named at the end of a run.
+const NEEDS: usize = 5;
 
 /// The lists that a run waits for, and how to continue.
 fn siblings_hints(journal: &Journal, run: &RunId) -> Outcome<Vec<String>> {

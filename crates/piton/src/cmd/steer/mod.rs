@@ -3,3 +3,5 @@
 pub(crate) mod add;
 pub(crate) mod close;
 pub(crate) mod overrides;
+pub(crate) mod review;
+mod review_edit;

@@ -1,14 +1,11 @@
 //! `piton checks`: how often each check has run, with which results, and which of them flake.
 
 use clap::Args;
-use piton_core::time::Span;
-use piton_engine::journal::CheckCount;
-use serde_json::{Value, json};
 
 use crate::args::Which;
 use crate::failure::{Exit, FINE, Outcome};
-use crate::runs::find;
 use crate::runs::found::FoundRun;
+use crate::runs::{figures, find};
 use crate::ui;
 
 /// How many are shown without `--all`.
@@ -34,13 +31,7 @@ pub(crate) fn checks(args: &ChecksArgs) -> Outcome<Exit> {
     let has_more = counts.len() > most;
     counts.truncate(most);
     if args.json {
-        let documents = counts.iter().map(|count| {
-            json!({
-                "name": count.name, "runs": count.runs, "passes": count.passes, "flakes": count.flakes,
-                "total_ms": count.took.0, "mean_ms": mean(count).0,
-            })
-        });
-        ui::answer_json(&Value::Array(documents.collect()));
+        ui::answer_json(&figures::checks(&counts));
         return Ok(FINE);
     }
     if counts.is_empty() {
@@ -49,7 +40,7 @@ pub(crate) fn checks(args: &ChecksArgs) -> Outcome<Exit> {
     }
     let mut lines = format!("{:>6}  {:>6}  {:>6}  {:>8}  check\n", "runs", "passed", "flakes", "mean");
     for count in &counts {
-        let (mean, name) = (mean(count).to_string(), ui::plain(&count.name));
+        let (mean, name) = (figures::mean(count).to_string(), ui::plain(&count.name));
         lines += &format!("{:>6}  {:>6}  {:>6}  {mean:>8}  {name}\n", count.runs, count.passes, count.flakes);
     }
     ui::answer(lines);
@@ -60,8 +51,4 @@ pub(crate) fn checks(args: &ChecksArgs) -> Outcome<Exit> {
         ui::say("more checks have run: piton checks --all");
     }
     Ok(FINE)
-}
-
-fn mean(count: &CheckCount) -> Span {
-    Span(count.took.0 / u64::from(count.runs.max(1)))
 }

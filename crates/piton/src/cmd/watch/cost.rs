@@ -1,14 +1,12 @@
 //! `piton cost`: what tries have used, by task, attempt, agent, model, run or day.
 
 use clap::{Args, ValueEnum};
-use piton_core::view::{self, By, Cost, Costs};
-use piton_engine::journal::Journal;
-use serde_json::{Value, json};
+use piton_core::view::{self, By};
 
 use crate::args::Which;
 use crate::failure::{Exit, FINE, Outcome};
-use crate::runs::find;
 use crate::runs::found::FoundRun;
+use crate::runs::{figures, find};
 use crate::ui;
 
 #[derive(Debug, Args)]
@@ -33,25 +31,21 @@ pub(crate) enum CostBy {
     Day,
 }
 
-impl CostBy {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            CostBy::Task => "task",
-            CostBy::Attempt => "attempt",
-            CostBy::Agent => "agent",
-            CostBy::Model => "model",
-            CostBy::Run => "run",
-            CostBy::Day => "day",
+impl From<CostBy> for By {
+    fn from(by: CostBy) -> By {
+        match by {
+            CostBy::Task => By::Task,
+            CostBy::Attempt => By::Attempt,
+            CostBy::Agent => By::Agent,
+            CostBy::Model => By::Model,
+            CostBy::Run => By::Run,
+            CostBy::Day => By::Day,
         }
     }
 }
 
-/// How many events are read at once.
-const PAGE: usize = 1000;
-
 pub(crate) fn cost(args: &CostArgs) -> Outcome<Exit> {
     let FoundRun { journal, run, .. } = find::run(&args.which)?;
-    let mut costs = Costs::default();
     let runs = match args.by {
         // The costs of all runs here, unless one is named.
         CostBy::Run | CostBy::Day if args.which.run.is_none() && args.which.plan.is_none() => {
@@ -59,28 +53,12 @@ pub(crate) fn cost(args: &CostArgs) -> Outcome<Exit> {
         }
         _ => vec![run],
     };
-    for run in &runs {
-        read(&journal, run, &mut costs)?;
-    }
-    let rows = costs.by(match args.by {
-        CostBy::Task => By::Task,
-        CostBy::Attempt => By::Attempt,
-        CostBy::Agent => By::Agent,
-        CostBy::Model => By::Model,
-        CostBy::Run => By::Run,
-        CostBy::Day => By::Day,
-    });
-    let total = costs.total();
+    let costs = figures::costs(&journal, &runs, args.by.into())?;
     if args.json {
-        let documents = rows.iter().map(|(name, row)| {
-            let mut document = document(row);
-            document["name"] = if name.is_empty() { Value::Null } else { json!(name) };
-            document
-        });
-        let rows: Vec<Value> = documents.collect();
-        ui::answer_json(&json!({ "by": args.by.name(), "rows": rows, "total": document(&total) }));
+        ui::answer_json(&figures::cost(&costs, args.by.into()));
         return Ok(FINE);
     }
+    let (rows, total) = (costs.by(args.by.into()), costs.total());
     if total.bill.is_empty() {
         ui::say("no agent has worked yet");
         return Ok(FINE);
@@ -92,27 +70,4 @@ pub(crate) fn cost(args: &CostArgs) -> Outcome<Exit> {
     }
     ui::answer_line(format!("{:width$}  {}", "total", view::cost(&total)));
     Ok(FINE)
-}
-
-fn read(journal: &Journal, run: &piton_core::plan::RunId, costs: &mut Costs) -> Outcome {
-    // What was only planned has cost nothing.
-    let mut after = journal.begun(run)?;
-    loop {
-        let page = journal.events(run, after, None, PAGE)?;
-        for recorded in &page {
-            after = recorded.seq;
-            costs.read(run, recorded);
-        }
-        if page.len() < PAGE {
-            return Ok(());
-        }
-    }
-}
-
-/// `null` is unknown. What is estimated comes on top of what is reported.
-fn document(cost: &Cost) -> Value {
-    let mut document = crate::runs::standing::used_document(&cost.bill);
-    document["unpriced_tokens"] = json!(cost.unpriced);
-    document["worked_ms"] = json!(cost.worked.0);
-    document
 }

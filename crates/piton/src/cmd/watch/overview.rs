@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8Path;
-use piton_core::chronicle::Chronicle;
 use piton_core::plan::TaskId;
-use piton_core::run::{Proof, State, Status, Task, Tests, owes_context};
+use piton_core::run::{State, Status, owes_context};
 use piton_core::view::{self, RunStatus};
 use piton_engine::gates::Stale;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::args::OfRun;
 use crate::failure::{Exit, FINE, Outcome};
 use crate::paths;
 use crate::runs::found::FoundRun;
-use crate::runs::{begin, find, show, standing};
+use crate::runs::{begin, find, queue, show, standing};
 use crate::ui::{self, BOLD, DIM};
 
 /// The exit code of a run that is not complete.
@@ -24,15 +23,12 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
     let FoundRun { project, mut journal, run } = find::run(&args.which)?;
     let facts = standing::facts(&journal, &run)?;
     let counts = standing::summary(&journal, &facts)?.counts;
-    let chronicle = journal.happened(&run)?;
-    let tests = chronicle.tasks.values().filter_map(|story| story.tests).reduce(|mut sum, tests: Tests| {
-        sum += tests;
-        sum
-    });
+    let efforts = journal.efforts(&run)?;
+    let tests = efforts.tests();
     let (done, total) = (counts.of(Status::Completed), counts.total());
     let percent = u64::from(done) * 100 / u64::from(total.max(1));
     let stale = standing::stale(&project, &journal, &facts, &counts)?;
-    let state = standing::state(&project, &facts, &counts, &stale);
+    let state = standing::state(&project, &journal, &facts, &counts, &stale);
     let open = Status::ALL.into_iter().filter(|&status| status != Status::Completed && counts.of(status) > 0);
     let tally = match facts.settings.form.system().progress() {
         Some(tally) => Some(tally(&journal.load(&run)?)),
@@ -48,7 +44,7 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
         ui::answer_json(&json!({
             "run": run, "state": state, "completed": done, "total": total, "percent": percent, "open": open,
             "skipped": standing::skipped_document(&standing::skipped(&journal, &run)?),
-            "attempts": chronicle.tasks.values().map(|story| u64::from(story.attempt)).sum::<u64>(),
+            "attempts": efforts.attempts,
             "tests": tests,
         }));
         return Ok(FINE);
@@ -73,80 +69,26 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-/// Tasks on their way to the target, in the order in which they get there.
-struct Place<'s> {
-    task: &'s Task,
-    status: &'static str,
-}
-
-fn places<'s>(tasks: &'s [Task], chronicle: &Chronicle) -> Vec<Place<'s>> {
-    let queued = |task: &Task| chronicle.task(&task.id).and_then(|story| story.queued);
-    let mut places: Vec<(u8, Option<u64>, Place<'s>)> = Vec::new();
-    for task in tasks {
-        let (rank, status) = match task.status() {
-            Status::Completed if matches!(task.proof, Some(Proof::Landed { .. })) => (0, "merged"),
-            Status::Merging => (1, "merging"),
-            Status::Verified => (2, "ready"),
-            _ if task.is_candidate() => (3, "pending"),
-            status if status.holds_slot() => (4, "pending"),
-            _ => continue,
-        };
-        let position = match rank {
-            3 => task.progress.queued,
-            4 => None,
-            _ => queued(task),
-        };
-        places.push((rank, position, Place { task, status }));
-    }
-    places.sort_by(|(rank, at, one), (other_rank, other_at, other)| {
-        let by_plan = |place: &Place<'_>| (place.task.group, place.task.priority, place.task.id.clone());
-        (rank, at, by_plan(one)).cmp(&(other_rank, other_at, by_plan(other)))
-    });
-    places.into_iter().map(|(_, _, place)| place).collect()
-}
-
 pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
     let FoundRun { journal, run, .. } = find::run(&args.which)?;
-    let mut tasks = journal.landed(&run)?;
-    tasks.extend(journal.under_way(&run)?);
-    let chronicle = journal.stories(&run, tasks.iter().map(|task| &task.id))?;
-    let places = places(&tasks, &chronicle);
     let facts = standing::facts(&journal, &run)?;
-    let has_candidates = places.iter().any(|place| place.task.is_candidate());
-    let in_line = |place: &Place<'_>| {
-        let facts = Some(&facts).filter(|_| place.task.is_candidate())?;
-        view::in_line(facts, &place.task.id)
-    };
-    let title = |id: &TaskId| chronicle.task(id).map(|story| story.title.clone()).unwrap_or_default();
+    let places = queue::places(&journal, &facts)?;
     if args.json {
-        let entry = |(no, place): (usize, &Place<'_>)| {
-            let story = chronicle.task(&place.task.id);
-            let commit = match &place.task.proof {
-                Some(Proof::Landed { commit, .. }) => Some(commit),
-                _ => place.task.progress.commit.as_ref(),
-            };
-            json!({
-                "position": no + 1, "task": place.task.id, "title": title(&place.task.id), "status": place.status,
-                "commit": commit, "waits": place.task.progress.waits, "line": in_line(place),
-                "verified_at": story.and_then(|story| story.verified_at).map(|at| at.to_string()),
-                "merged_at": story.and_then(|story| story.merged_at).map(|at| at.to_string()),
-            })
-        };
-        ui::answer_json(&Value::Array(places.iter().enumerate().map(entry).collect()));
+        ui::answer_json(&queue::document(&places));
         return Ok(FINE);
     }
     let mut lines = String::new();
     for (no, place) in places.iter().enumerate() {
-        let title = ui::plain(&title(&place.task.id));
-        let waits = place.task.progress.waits.clone().or_else(|| in_line(place));
-        let waits = waits.map(|why| format!("  {}", ui::styled(DIM, ui::plain(&why)))).unwrap_or_default();
+        let title = ui::plain(&place.title);
+        let waits = place.task.progress.waits.as_ref().or(place.line.as_ref());
+        let waits = waits.map(|why| format!("  {}", ui::styled(DIM, ui::plain(why)))).unwrap_or_default();
         lines += &format!("{:>3}  {:7}  {:8} {title}{waits}\n", no + 1, place.status, place.task.id);
     }
     ui::answer(lines);
     for told in show::conflicts_ahead(&facts) {
         ui::say(ui::plain(&told));
     }
-    if has_candidates {
+    if places.iter().any(|place| place.task.is_candidate()) {
         ui::say(view::policy(&facts));
     }
     if places.is_empty() {

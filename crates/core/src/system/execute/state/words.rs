@@ -96,6 +96,7 @@ impl ErrorType {
     pub(super) fn from_failure(class: Class, step: bool, timed_out: bool) -> ErrorType {
         match class {
             Class::Code if timed_out => ErrorType::Timeout,
+            Class::SentBack => ErrorType::VerificationFailed,
             Class::Code if step => ErrorType::VerificationFailed,
             Class::Code => ErrorType::ImplementationError,
             Class::Conflict => ErrorType::MergeConflict,

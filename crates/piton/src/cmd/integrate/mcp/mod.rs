@@ -1,5 +1,6 @@
 //! `piton mcp`: the ledger as tools, for clients that speak the Model Context Protocol over standard input and output.
 
+mod answers;
 mod tools;
 
 use std::io::{self, BufRead, Read};
@@ -12,6 +13,7 @@ use piton_engine::agent::Attempt;
 use serde_json::{Map, Value, json};
 
 use crate::args::By;
+use crate::cmd::integrate::mcp::answers::Answers;
 use crate::cmd::integrate::mcp::tools::Tool;
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::runs::attempt;
@@ -33,8 +35,12 @@ const WAITING: usize = 64;
 
 pub(crate) fn mcp(args: &McpArgs) -> Outcome<Exit> {
     let attempt = attempt::attempt()?;
-    let desk =
-        Desk { tools: tools::offered(args.all), by: crate::runs::command::holder(&args.by.by)?, attempt };
+    let desk = Desk {
+        tools: tools::offered(args.all),
+        by: crate::runs::command::holder(&args.by.by)?,
+        answers: attempt.as_ref().map(|attempt| Answers::to(&attempt.task)),
+        attempt,
+    };
     let send = |answer: &Value| ui::answer_raw(format!("{answer}\n").as_bytes());
     serve(io::stdin().lock(), &send, &desk).map_err(Failure::io("cannot read the client's messages"))?;
     Ok(FINE)
@@ -45,6 +51,8 @@ struct Desk {
     tools: Vec<&'static Tool>,
     by: String,
     attempt: Option<Attempt>,
+    /// What people say to the agent that is the client.
+    answers: Option<Answers>,
 }
 
 /// Answer until the client closes the input. Calls are carried out one after the other in the order they came, since
@@ -104,8 +112,10 @@ struct Call {
 impl Call {
     fn carry_out(&self, desk: &Desk) -> Value {
         let (text, failed) = self.tool.call(&self.arguments, &desk.by, desk.attempt.as_ref());
-        let content = json!([{ "type": "text", "text": text }]);
-        self.request.answer(members([("content", content), ("isError", json!(failed))]))
+        let said = desk.answers.as_ref().and_then(Answers::untold);
+        let texts = [Some(text), said].into_iter().flatten();
+        let content: Vec<Value> = texts.map(|text| json!({ "type": "text", "text": text })).collect();
+        self.request.answer(members([("content", json!(content)), ("isError", json!(failed))]))
     }
 }
 

@@ -2,15 +2,12 @@
 //! arguments, and a call runs that very command, so there is nothing that one can do and the other cannot.
 
 use std::any::TypeId;
-use std::process::{Command, Stdio};
 
 use clap::{Arg, ArgAction};
 use piton_engine::agent::Attempt;
 use serde_json::{Map, Value, json};
 
-use crate::commands;
-use crate::runs::engine::keeper;
-use crate::ui;
+use crate::{commands, own_command, ui};
 
 /// No text is longer: systems do not take a longer argument.
 const LONGEST: usize = 64 * 1024;
@@ -136,24 +133,12 @@ impl Tool {
             Ok(words) => words,
             Err(why) => return (format!("error: {why}"), true),
         };
-        let program = keeper().map(|words| words.into_iter().next().unwrap_or_default());
-        let program = match program {
-            Ok(program) => program,
-            Err(failure) => return (format!("error: {}", failure.message), true),
-        };
-        let mut command = Command::new(program);
-        command.args(words).env("PITON_HOLDER", by).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
         // The server ends with its client. Then the client does not work on the task any more.
-        command.env("PITON_HOLDER_PID", std::process::id().to_string());
-        match command.stdin(Stdio::null()).output() {
-            Ok(output) => {
-                let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-                let said: Vec<&str> =
-                    said.iter().map(|text| text.trim_end()).filter(|text| !text.is_empty()).collect();
-                // Other codes than these say how a run stands, which is an answer.
-                (as_answer(&said.join("\n\n")), matches!(output.status.code(), None | Some(1 | 2)))
-            }
-            Err(error) => (format!("error: the command cannot be started: {error}"), true),
+        let server = std::process::id().to_string();
+        match own_command::run(&words, &[("PITON_HOLDER", by), ("PITON_HOLDER_PID", &server)]) {
+            // Other codes than these say how a run stands, which is an answer.
+            Ok(answer) => (as_answer(&answer.text), matches!(answer.code, None | Some(1 | 2))),
+            Err(failure) => (format!("error: {}", failure.message), true),
         }
     }
 

@@ -1,4 +1,6 @@
-//! The events that say where the time of a run went.
+//! The events that say where the time of a run went, and how that is drawn.
+
+pub(crate) mod draw;
 
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Holder, Recorded};
@@ -42,6 +44,8 @@ pub(crate) fn now(
     };
     let last = events.last().map(|recorded| recorded.at);
     Ok(match last {
+        // A journal of the past ends there.
+        Some(last) if journal.moment().is_some() => last,
         Some(last) if !project.engine_lives(run) && !is_held()? => last,
         _ => clock::now(),
     })
