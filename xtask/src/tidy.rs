@@ -13,8 +13,14 @@ const STARTERS: &[&str] = &[
     "crates/engine/src/git/resident.rs",
     "crates/engine/src/keeper/",
     "crates/piton/src/cmd/integrate/scripted.rs",
-    // Piton itself: a tool is a command.
-    "crates/piton/src/cmd/integrate/mcp/tools.rs",
+    // Piton itself.
+    "crates/piton/src/own_command.rs",
+    // The editor of the person.
+    "crates/piton/src/cmd/steer/review_edit.rs",
+    // Piton itself: a run in the background.
+    "crates/piton/src/cmd/run/detach.rs",
+    // Piton itself: what outlives its engine.
+    "crates/piton/src/notify/watchdog.rs",
     "/tests/",
     "/benches/",
     "crates/testkit/",
