@@ -35,8 +35,6 @@ pub struct Policy {
     pub adopts_worktrees: bool,
     /// What another program left is judged by what the branch holds that work lands on.
     pub judged_by_target: bool,
-    /// A task that is written into the state file is added to the plan.
-    pub state_adds_tasks: bool,
     /// How many words name a new plan.
     pub name_words: usize,
     /// Plans can be about knowledge, too: something to be read is made, not code.
@@ -74,7 +72,6 @@ impl Policy {
         has_stories: false,
         adopts_worktrees: false,
         judged_by_target: false,
-        state_adds_tasks: false,
         name_words: 1,
         makes_knowledge: false,
     };

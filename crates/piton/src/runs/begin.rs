@@ -21,7 +21,6 @@ use crate::failure::{Failure, Outcome};
 use crate::paths::{self, typed};
 use crate::plans::{self, Aside, FoundPlan, How, Stamp};
 use crate::runs::flags::RunArgs;
-use crate::runs::found::FoundRun;
 use crate::runs::takeover::{self, Place, TakeOver};
 use crate::runs::{create, detected, find, in_place, known, lock, same_plan, state_files};
 use crate::ui;
@@ -152,17 +151,9 @@ pub(crate) fn settle_run(
         let plan = plans::read(&found.path, found.system(), how)?.0.plan;
         (found.plan.tasks, found.plan.groups) = (plan.tasks, plan.groups);
     }
-    let mut is_same = facts.plan_hash == found.plan.hash();
-    if !is_same && found.policy().state_adds_tasks {
-        // A process may have added a task in the state file and died before the journal had it.
-        let journal = Journal::open(&project.home)?;
-        let mut kept = FoundRun { project: project.clone(), journal, run: run.clone() };
-        kept.settle_file()?;
-        let now = kept.journal.facts(&run)?;
-        is_same = now.is_some_and(|now| now.plan_hash == found.plan.hash());
-    }
-    let facts = journal.facts(&run)?;
-    let waits = facts.map(|facts| settings_that_wait(&facts, &found.plan)).unwrap_or_default();
+    // A process may have added a task to the plan and died before the journal had it: then the plan has changed.
+    let is_same = facts.plan_hash == found.plan.hash();
+    let waits = settings_that_wait(facts, &found.plan);
     if !is_same || args.replan && !waits.is_empty() {
         adopt_or_refuse(args, found, journal, &run)?;
     } else {

@@ -146,6 +146,37 @@ fn a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die() {
     }
 }
 
+/// The list has the first of them, the run has none.
+#[test]
+fn two_tasks_that_are_added_by_the_recipe_are_there_although_we_die_between_them() {
+    let sandbox = receipts("", "[T007]\nwrite docs/more.md more\n[T008]\nwrite docs/most.md most\n");
+    let _ = sandbox.run(&format!("next --plan {LIST}")).exits(0);
+    let both = ["T007", "T008"].map(|id| adds(id, &format!("Tell {id}"), "US-002", r#"["T006"]"#));
+    if !recipe(&sandbox, &both.join(" | ")) {
+        return;
+    }
+    let killed = sandbox.piton(["journal", "add", "looked"]).env("PITON_CRASH", "add.written:1").run();
+    assert_eq!(killed.code, None, "{killed}");
+    let run = sandbox.run(RUN).exits(0).lacks("rejected an edit");
+    for id in ["T007", "T008"] {
+        assert_eq!(times(&run.stderr, &format!("{id}     landed")), 1, "{run}");
+        assert_eq!(times(&sandbox.read(LIST), &format!("- [x] {id}")), 1);
+    }
+    is_counted(&state(&sandbox));
+}
+
+#[test]
+fn a_task_that_is_added_by_the_recipe_is_taken_up_although_the_list_was_edited_too() {
+    let sandbox = receipts("", "[T007]\nwrite docs/more.md more\n");
+    let _ = sandbox.run(&format!("next --plan {LIST}")).exits(0);
+    sandbox.write(LIST, &sandbox.read(LIST).replace("Find receipts by shop", "Find receipts by their shop"));
+    if !recipe(&sandbox, &adds("T007", "Tell more", "US-002", r#"["T006"]"#)) {
+        return;
+    }
+    let run = sandbox.run(RUN).exits(0).says("adopted as it is now").lacks("rejected an edit");
+    assert_eq!(times(&run.stderr, "T007     landed"), 1, "{run}");
+}
+
 /// An edit of the list in the very moment in which a task is added is kept, and so is the task.
 #[test]
 fn a_list_that_somebody_writes_meanwhile_keeps_both() {

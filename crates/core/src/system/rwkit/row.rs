@@ -42,13 +42,7 @@ impl System for Rwkit {
     }
 
     fn policy(&self) -> Policy {
-        Policy {
-            shifting_groups: true,
-            detects: Detects::Once,
-            state_adds_tasks: true,
-            has_stories: true,
-            ..Policy::USUAL
-        }
+        Policy { shifting_groups: true, detects: Detects::Once, has_stories: true, ..Policy::USUAL }
     }
 
     fn files(&self) -> Files {
