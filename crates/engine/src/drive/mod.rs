@@ -593,3 +593,19 @@ fn decisions(wanted: &[Action], is_held: bool) -> Vec<Command> {
     let may = |action: &&Action| !is_held || !matches!(action, Action::Start { .. });
     wanted.iter().filter(may).filter_map(Action::decision).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_that_has_changed_holds_back_what_begins_and_not_what_is_to_land() {
+        let id = |name: &str| TaskId::new(name).expect("an id");
+        let lands = Action::BeginProof { chain: vec![id("T1")], alone: false };
+        let wanted = [Action::Start { task: id("T2") }, lands];
+        let both = decisions(&wanted, false);
+        assert!(matches!(&both[..], [Command::Start { .. }, Command::BeginProof { .. }]), "{both:?}");
+        let held = decisions(&wanted, true);
+        assert!(matches!(&held[..], [Command::BeginProof { .. }]), "{held:?}");
+    }
+}

@@ -159,8 +159,13 @@ fn a_check_that_outlives_its_engine_keeps_its_worktree() {
     assert_eq!(run.wait().code, None);
     // Another check takes another worktree, and the next engine takes this one as it is.
     let _ = sandbox.run("verify T2").exits(0);
-    let mut again = sandbox.piton(["run", "plan.toml"]).spawn();
+    let mut again = sandbox.piton(["run", "plan.toml"]).pausing_at(&sandbox, "check.ended", 1).spawn();
     sandbox.meet("go-on");
+    let pause = again.until_paused(&sandbox);
+    let folders = sandbox.worktrees().read_dir_utf8().into_iter().flatten().flatten();
+    let left = folders.filter(|folder| folder.path().join("here").exists()).count();
+    assert_eq!(left, 1, "what the check made is there until the engine has looked at it");
+    drop(pause);
     again.until_says("T1       landed");
     again.until_at(&sandbox, "beside");
     // Once more, on what T1 and T3 make together.

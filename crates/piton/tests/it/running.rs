@@ -400,6 +400,36 @@ fn what_is_over_gives_way_to_what_begins() {
     assert_eq!(worktrees(), 1);
 }
 
+/// T2 is about to start. Meanwhile three tasks land, one after the other, and no worktree goes: not even that of T1, for
+/// whose removal there is all of that time.
+#[test]
+fn no_worktree_is_taken_away_while_an_agent_is_about_to_start() {
+    let sandbox = sandbox();
+    let after = |id: &str, before: &str| task(id, &format!("depends_on = ['{before}']"));
+    // As many may be taken away later as may be at work.
+    let tasks =
+        task("T1", "") + &after("T2", "T1") + &task("T3", "") + &after("T4", "T3") + &after("T5", "T4");
+    sandbox.plan_with("max_parallel = 5", &tasks);
+    for fifo in ["first", "arrived", "gate"] {
+        sandbox.fifo(fifo);
+    }
+    sandbox.script(&format!(
+        "[T1]\nmeet SIDE/first\nwrite T1.txt x\n[T3]\nmeet SIDE/arrived\nmeet SIDE/gate\nwrite T3.txt x\n{}",
+        writers(&["T2", "T4", "T5"])
+    ));
+    // After T1 and T3, whose agents are at work by then, T2 is the third that is prepared.
+    let mut run = sandbox.piton(["run", "plan.toml"]).pausing_at(&sandbox, "prepare.done", 3).spawn();
+    run.until_at(&sandbox, "arrived");
+    run.until_at(&sandbox, "first");
+    let pause = run.until_paused(&sandbox);
+    run.until_at(&sandbox, "gate");
+    run.until_says("T5       landed");
+    assert_eq!(count(&sandbox.events(), "cleaned_up"), 0);
+    drop(pause);
+    let _ = run.wait().exits(0);
+    assert_eq!(count(&sandbox.events(), "cleaned_up"), 5);
+}
+
 /// The task is reset while git makes the worktree, so the keeper that waits gets no job.
 #[test]
 fn the_keeper_of_a_try_that_is_off_is_let_go() {

@@ -294,21 +294,31 @@ fn every_recipe_that_writes_is_heard_beside_an_engine() {
     assert_eq!(marks(&sandbox), "xxx   ");
 }
 
-/// The recipes write a file beside the state file first. That file is not work.
+/// The recipes write a file beside the state file first. That file is not work, also where checks run in the checkout.
 #[test]
 fn a_claim_is_judged_although_somebody_writes_the_state_file_meanwhile() {
-    let check = "touch SIDE/begun; cat SIDE/gate";
-    let sandbox = receipts(&format!("[defaults]\nchecks = [\"{check}\"]\n"), "");
+    let sandbox = receipts("[defaults]\nchecks = [\"cat SIDE/begun && cat SIDE/gate\"]\n", "");
+    sandbox.fifo("begun");
     sandbox.fifo("gate");
-    sandbox.write("receipts.sh", "case $1 in help) echo keep;; esac\n");
-    let _ = sandbox.run(&format!("next --plan {LIST}")).exits(0);
-    sandbox.commit("By hand");
-    let report = sandbox.piton(["report", "T001", "done"]).spawn();
-    until("the check", || sandbox.root().join("begun").exists().then_some(()));
-    sandbox.write(format!("{STATE}.tmp"), "{}");
+    // With commits, checks run in worktrees of Piton's own, where nobody writes a state file.
+    let run = sandbox.piton(format!("{RUN} --no-commits --task T001").split(' ')).spawn();
+    sandbox.meet("begun");
     sandbox.meet("gate");
-    let _ = report.wait().exits(0).lacks("files changed while it ran");
-    assert_eq!(statuses(&sandbox)[0], "completed");
+    let _ = run.wait().exits(0);
+    // Any other file shows that they are compared at all.
+    let files = [("T002", format!("{STATE}.tmp"), "completed"), ("T003", "other.tmp".to_owned(), "failed")];
+    for (id, file, status) in files {
+        let (_, made, _) = WORK.iter().find(|(task, ..)| *task == id).expect("a task");
+        let _ = sandbox.run(&format!("start {id}")).exits(0);
+        sandbox.write(made, "by hand\n");
+        let report = sandbox.piton(["report", id, "done"]).spawn();
+        sandbox.meet("begun");
+        sandbox.write(file, "{}");
+        sandbox.meet("gate");
+        let report = report.wait();
+        assert_eq!(state(&sandbox)["tasks"][id]["status"], status, "{report}");
+        assert_eq!(report.contains("files changed while it ran"), status == "failed", "{report}");
+    }
 }
 
 /// A new file in its place is not an edit of ours: it is kept, and the run goes on.
