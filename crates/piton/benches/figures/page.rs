@@ -67,6 +67,7 @@ fn shown() -> Vec<Figure> {
     let _ = sandbox.run("start T5000 --by me --plan plan.toml").exits(0);
     let mut server = sandbox.piton("serve --listen 127.0.0.1:0".split(' ')).spawn();
     let url = server.first_line();
+    let token = url.split_once("?token=").unwrap().1.trim().to_owned();
     browser.open(&url);
     browser.until_shows("0 of 10000");
     let run = browser.script("return document.querySelector('#top select').value");
@@ -98,7 +99,7 @@ fn shown() -> Vec<Figure> {
         browser.until_is(&format!("window.noted['{id}']"));
         let log = format!("/api/runs/{}/log?task={id}", run.as_str().unwrap());
         let lasted = browser.script_later(&format!(
-            "const done = arguments[0]; fetch('{log}').then((answer) => answer.json()).then(({{ events }}) => \
+            "const done = arguments[0]; fetch('{log}', {{ headers: {{ authorization: 'Bearer {token}' }} }}).then((answer) => answer.json()).then(({{ events }}) => \
              done(window.noted['{id}'] - events.find((event) => event.text.includes('started')).at))"
         ));
         times.push(millis(lasted.as_f64().unwrap()));

@@ -40,8 +40,10 @@ pub(super) enum Area {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Credential {
     None,
-    /// The cookie that a browser sends by itself.
+    /// The cookie that a browser sends by itself, to every port of the host.
     Cookie,
+    /// The cookie, and the key that only the page itself can read.
+    Page,
     /// A header that only the caller can have written.
     Bearer,
 }
@@ -70,6 +72,8 @@ pub(super) enum Denied {
     /// It does not prove that it comes from the page itself.
     Unproven,
     Credential,
+    /// It has the cookie, but not the key of the page.
+    Key,
     ReadOnly,
     Method,
 }
@@ -78,7 +82,7 @@ impl Denied {
     pub(super) fn status(self) -> u16 {
         match self {
             Denied::Host => 421,
-            Denied::Credential => 401,
+            Denied::Credential | Denied::Key => 401,
             Denied::Method => 405,
             Denied::Origin | Denied::Site | Denied::Unproven | Denied::ReadOnly => 403,
         }
@@ -91,6 +95,9 @@ impl Denied {
             Denied::Site => "the request comes from another site",
             Denied::Unproven => "the request does not say that it comes from this page",
             Denied::Credential => "open the address that `piton serve` printed",
+            Denied::Key => {
+                "this tab does not have the key of the page: open the address that `piton serve` printed"
+            }
             Denied::ReadOnly => "this page only reads; `piton serve --allow-control` lets it change things",
             Denied::Method => "this method is not allowed here",
         }
@@ -126,6 +133,10 @@ impl Guard {
         }
         if area != Area::Enter && asked.credential == Credential::None {
             return Err(Denied::Credential);
+        }
+        // A server on another port of this host is sent the cookie too. It cannot read the key.
+        if area != Area::Enter && asked.credential == Credential::Cookie {
+            return Err(Denied::Key);
         }
         if area == Area::Write && !self.control {
             return Err(Denied::ReadOnly);
@@ -185,7 +196,7 @@ mod tests {
         }
     }
 
-    /// What the page itself sends, with its cookie, from a browser that says everything.
+    /// What the page itself sends, with its cookie and its key, from a browser that says everything.
     const OWN: Asked<'_> = Asked {
         method: "GET",
         path: "/api/runs",
@@ -193,7 +204,7 @@ mod tests {
         origin: None,
         site: Some("same-origin"),
         mode: Some("cors"),
-        credential: Credential::Cookie,
+        credential: Credential::Page,
     };
     const WRITE: Asked<'_> =
         Asked { method: "POST", path: "/api/runs/r/stop", origin: Some("http://127.0.0.1:7486"), ..OWN };
@@ -255,6 +266,11 @@ mod tests {
             (Asked { credential: Credential::None, ..WRITE }, Denied::Credential),
             (Asked { credential: Credential::None, ..STREAM }, Denied::Credential),
             (Asked { path: "/metrics", credential: Credential::None, ..OWN }, Denied::Credential),
+            // The cookie alone: a server on another port of this host has it too.
+            (Asked { credential: Credential::Cookie, ..OWN }, Denied::Key),
+            (Asked { credential: Credential::Cookie, ..WRITE }, Denied::Key),
+            (Asked { credential: Credential::Cookie, ..STREAM }, Denied::Key),
+            (Asked { path: "/metrics", credential: Credential::Cookie, ..OWN }, Denied::Key),
             // A host that is not ours: rebinding, another port, none, several.
             (Asked { host: Some("evil.example:7486"), ..OWN }, Denied::Host),
             (Asked { host: Some("evil.example"), path: "/", ..OWN }, Denied::Host),

@@ -1,4 +1,7 @@
-//! The secrets that open the page: a token in the first address, or a password; then a cookie.
+//! The secrets that open the page: a token in the first address, or a password; then a cookie together with a key.
+//!
+//! Browsers send a cookie to every port of a host, so another server there can collect it and use it. The key is only in
+//! the page's own memory and in a header that the page writes.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -25,13 +28,15 @@ pub(super) struct Keys {
     /// The value of the cookie: it opens nothing once the server has ended.
     session: String,
     cookie: String,
+    /// What the page sends beside the cookie. It ends with the server, too.
+    pub key: String,
 }
 
 impl Keys {
     /// Cookies do not know ports, so that the port is part of the cookie's name.
     pub(super) fn new(token: Option<String>, password: Option<String>, port: u16) -> Outcome<Keys> {
         let token = token.map_or_else(random, Ok)?;
-        Ok(Keys { token, password, session: random()?, cookie: format!("piton_{port}") })
+        Ok(Keys { token, password, session: random()?, cookie: format!("piton_{port}"), key: random()? })
     }
 
     pub(super) fn has_password(&self) -> bool {
@@ -43,6 +48,7 @@ impl Keys {
         &self,
         authorization: Option<&str>,
         mut cookies: impl Iterator<Item = &'h str>,
+        key: Option<&str>,
     ) -> Credential {
         let bearer = authorization.and_then(|value| value.strip_prefix("Bearer "));
         if bearer.is_some_and(|token| is_same(token.trim(), &self.token)) {
@@ -53,9 +59,12 @@ impl Keys {
                 .split_once('=')
                 .is_some_and(|(name, value)| name == self.cookie && is_same(value, &self.session))
         };
-        match cookies.any(|header| header.split(';').any(is_ours)) {
-            true => Credential::Cookie,
-            false => Credential::None,
+        if !cookies.any(|header| header.split(';').any(is_ours)) {
+            return Credential::None;
+        }
+        match key.is_some_and(|key| is_same(key, &self.key)) {
+            true => Credential::Page,
+            false => Credential::Cookie,
         }
     }
 
@@ -155,17 +164,29 @@ mod tests {
         let pair = cookie.split(';').next().expect("a pair");
         let several = format!("theme=dark; {pair}; a=b");
         let none = || std::iter::empty();
-        assert_eq!(keys.credential(None, [several.as_str()].into_iter()), Credential::Cookie);
-        assert_eq!(keys.credential(Some(&format!("Bearer {}", keys.token)), none()), Credential::Bearer);
+        let with_key = |key: Option<&str>| keys.credential(None, [several.as_str()].into_iter(), key);
+        assert_eq!(with_key(Some(&keys.key)), Credential::Page);
+        for wrong in [None, Some(""), Some(keys.token.as_str()), Some(&keys.key[1..])] {
+            assert_eq!(with_key(wrong), Credential::Cookie, "{wrong:?}");
+        }
+        assert_eq!(keys.credential(None, none(), Some(&keys.key)), Credential::None, "the key alone");
+        assert_eq!(
+            keys.credential(Some(&format!("Bearer {}", keys.token)), none(), None),
+            Credential::Bearer
+        );
         let value = pair.split_once('=').expect("a value").1;
         let (cut, other_port) = (format!("piton_7486={}", &value[1..]), format!("piton_7487={value}"));
         for wrong in [cut.as_str(), other_port.as_str(), "piton_7486=", "piton_7486", value] {
-            assert_eq!(keys.credential(None, [wrong].into_iter()), Credential::None, "{wrong}");
+            assert_eq!(
+                keys.credential(None, [wrong].into_iter(), Some(&keys.key)),
+                Credential::None,
+                "{wrong}"
+            );
         }
         for wrong in
             ["Bearer", "Bearer ", &keys.token, &format!("Basic {}", keys.token), &format!("Bearer {value}")]
         {
-            assert_eq!(keys.credential(Some(wrong), none()), Credential::None, "{wrong}");
+            assert_eq!(keys.credential(Some(wrong), none(), None), Credential::None, "{wrong}");
         }
         assert!(keys.opens(&keys.token) && !keys.opens("") && !keys.opens(value));
         assert!(keys.is_password("under the snow") && !keys.is_password("under the sno"));
@@ -175,7 +196,8 @@ mod tests {
     fn secrets_are_long_differ_and_the_cookie_is_strict() {
         let (one, other) = (keys(), keys());
         assert_eq!(one.token.len(), 64);
-        assert!(one.token != other.token && one.session != other.session && one.token != one.session);
+        assert!(one.token != other.token && one.session != other.session && one.key != other.key);
+        assert!(one.token != one.session && one.token != one.key && one.session != one.key);
         assert!(one.set_cookie(false).ends_with("; Path=/; HttpOnly; SameSite=Strict"));
         assert!(one.set_cookie(true).ends_with("; Path=/; HttpOnly; SameSite=Strict; Secure"));
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `app` | what all requests share |
 //! | `guard` | decides who may ask for what |
-//! | `keys` | token, password and cookie |
+//! | `keys` | token, password, cookie and key |
 //! | `assets` | the files of the page |
 //! | `api` | what the page reads |
 //! | `drawings` | what the page draws |
@@ -65,6 +65,8 @@ const REFUSALS: usize = 64;
 const HEADER_BYTES: usize = 32 * 1024;
 /// The longest answer to an agent fits several times.
 const BODY_BYTES: usize = 256 * 1024;
+/// The header in which the page sends its key.
+const KEY: &str = "x-piton-key";
 /// A connection that asks for nothing for so long is closed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -277,7 +279,12 @@ async fn protect(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     let headers = request.headers();
     let authorization = text(headers, header::AUTHORIZATION.as_str());
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let credential = app.keys.credential(authorization, cookies);
+    // The browser's reader of events cannot send headers.
+    let key = match request.uri().path() {
+        guard::EVENTS => pair_of(&request, "key"),
+        _ => text(headers, KEY),
+    };
+    let credential = app.keys.credential(authorization, cookies, key);
     let asked = Asked {
         method: request.method().as_str(),
         path: request.uri().path(),
@@ -293,7 +300,7 @@ async fn protect(State(app): State<Arc<App>>, request: Request, next: Next) -> R
             let has_password = app.keys.has_password();
             (status, Json(json!({ "error": denied.why(), "password": has_password }))).into_response()
         }
-        Ok(Area::Page) if request.method() == "GET" && token_in(&request).is_some() => {
+        Ok(Area::Page) if request.method() == "GET" && pair_of(&request, "token").is_some() => {
             exchange(&app, &request)
         }
         Ok(_) => next.run(request).await,
@@ -322,18 +329,21 @@ fn host(request: &Request) -> Option<&str> {
     }
 }
 
-fn token_in(request: &Request) -> Option<&str> {
+/// A value in the address, as it stands there: our secrets need no escapes.
+fn pair_of<'r>(request: &'r Request, wanted: &str) -> Option<&'r str> {
     let pairs = request.uri().query()?.split('&');
-    pairs.filter_map(|pair| pair.split_once('=')).find(|(name, _)| *name == "token").map(|(_, value)| value)
+    pairs.filter_map(|pair| pair.split_once('=')).find(|(name, _)| *name == wanted).map(|(_, value)| value)
 }
 
-/// Give a cookie for the token in the address, and lead to the address without it.
+/// Give a cookie and the key for the token in the address, and lead to the address without it. What stands behind `#` is
+/// for the page alone: no browser sends it to a server.
 fn exchange(app: &App, request: &Request) -> Response<Body> {
-    let is_right = token_in(request).is_some_and(|token| app.keys.opens(token));
-    let mut response = (StatusCode::SEE_OTHER, [(header::LOCATION, "/")]).into_response();
-    if is_right {
-        let_in(app, request.headers(), &mut response);
+    if !pair_of(request, "token").is_some_and(|token| app.keys.opens(token)) {
+        return (StatusCode::SEE_OTHER, [(header::LOCATION, "/")]).into_response();
     }
+    let place = format!("/#key={}", app.keys.key);
+    let mut response = (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response();
+    let_in(app, request.headers(), &mut response);
     response
 }
 
@@ -364,7 +374,7 @@ async fn enter(
     if !app.keys.is_password(&given.password) {
         return Problem::new(StatusCode::UNAUTHORIZED, "this is not the password").into_response();
     }
-    let mut response = Json(json!({})).into_response();
+    let mut response = Json(json!({ "key": app.keys.key })).into_response();
     let_in(&app, &headers, &mut response);
     response
 }

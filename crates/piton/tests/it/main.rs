@@ -49,6 +49,7 @@ mod running;
 mod runs;
 mod screens;
 mod serve;
+mod serve_attacks;
 mod sessions;
 mod shells;
 mod show;
