@@ -18,6 +18,8 @@ use crate::{agent, checks, clock, crash, sandbox, secrets};
 const LONGEST: Span = Span::minutes(15);
 /// Longer advice is not useful, and a prompt has no room for it.
 const MOST_WORDS: usize = 8 * 1024;
+/// Several times what the prompt shows of it.
+const MOST_DIFF: usize = 256 * 1024;
 
 /// What the writer has to say about these results. Nothing, if none is asked for.
 pub(super) fn written(order: &Order, commit: &Oid, results: &[CheckResult]) -> Result<Vec<Command>, Trouble> {
@@ -133,8 +135,8 @@ fn prompt_of(order: &Order, tree: &Oid, results: &[CheckResult]) -> Result<Strin
     let base = order.task.progress.base.as_ref();
     let repo = order.repo()?;
     // Without it the output alone is still worth a look.
-    let diff = base.and_then(|base| repo.diff_text(base, tree, &[]).ok()).unwrap_or_default();
-    let clean = secrets::redactor().bytes(diff.as_bytes());
+    let diff = base.and_then(|base| repo.diff_text(base, tree, &[], MOST_DIFF).ok()).unwrap_or_default();
+    let clean = secrets::redactor().bytes(diff.text.as_bytes());
     let diff = String::from_utf8_lossy(&clean);
     let failed = verdict::feedback(results);
     prompt::of_feedback(&order.site.prompts, &order.spec, order.task.attempt, &failed, &diff)

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
@@ -39,6 +39,9 @@ const PINNED: &[&str] = &[
     "merge.renames=true",
     "rerere.enabled=false",
     "core.quotePath=false",
+    // Programs read differences: these two have no option of `git diff`.
+    "diff.suppressBlankEmpty=false",
+    "core.abbrev=auto",
     // `true` would reject an agent's file because of its line ends.
     "core.safecrlf=false",
     // A shared index base would land in the repository for every temporary index.
@@ -288,7 +291,7 @@ impl Call<'_> {
     }
 
     fn answer_while(self, meanwhile: impl FnOnce()) -> Result<Answer, GitError> {
-        let shown = self.args.iter().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let shown = self.shown();
         let output = if self.is_harmless() {
             let mut output = self.output(meanwhile)?;
             for _ in 1..AGAIN {
@@ -349,7 +352,7 @@ impl Call<'_> {
     }
 
     pub(super) fn oid(self) -> Result<Oid, GitError> {
-        let args = self.args.iter().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let args = self.shown();
         let line = self.line()?;
         oid(&line).ok_or(GitError::Unexpected { args, answer: line })
     }
@@ -373,6 +376,61 @@ impl Call<'_> {
         }
         meanwhile();
         child.wait_with_output().map_err(GitError::io(self.git.dir.clone()))
+    }
+
+    /// The first bytes that it prints, and whether there are more. It is ended where more are not wanted. Only for commands
+    /// that may be run again.
+    pub(super) fn first_bytes(self, most: usize) -> Result<(Vec<u8>, bool), GitError> {
+        debug_assert!(self.is_harmless());
+        let mut answer = self.first_of_output(most)?;
+        for _ in 1..AGAIN {
+            if answer.code.is_some() || answer.stdout.len() > most {
+                break;
+            }
+            answer = self.first_of_output(most)?;
+        }
+        let Answer { code, mut stdout, .. } = answer;
+        if stdout.len() > most {
+            stdout.truncate(most);
+            return Ok((stdout, true));
+        }
+        match code {
+            Some(0) => Ok((stdout, false)),
+            Some(_) => Err(Answer { stdout, ..answer }.failed()),
+            None => Err(GitError::Killed { args: answer.args, status: answer.status }),
+        }
+    }
+
+    /// One byte more than is wanted says that there is more.
+    fn first_of_output(&self, most: usize) -> Result<Answer, GitError> {
+        let mut command = self.command()?;
+        let mut child = command.stderr(Stdio::piped()).spawn().map_err(|source| self.cannot_start(source))?;
+        let (output, mut errors) = (child.stdout.take(), child.stderr.take());
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let read = std::thread::scope(|scope| {
+            // Meanwhile, or git could wait for us to read them.
+            scope.spawn(|| errors.as_mut().map(|errors| errors.read_to_end(&mut stderr)));
+            let wanted = most.saturating_add(1) as u64;
+            let read = output.map_or(Ok(0), |output| output.take(wanted).read_to_end(&mut stdout));
+            if read.is_err() || stdout.len() > most {
+                // It may have ended already.
+                let _ = child.kill();
+            }
+            read
+        });
+        let status = child.wait().and_then(|status| read.map(|_| status));
+        let status = status.map_err(GitError::io(self.git.dir.clone()))?;
+        Ok(Answer {
+            code: status.code(),
+            stdout,
+            stderr: String::from_utf8_lossy(&stderr).trim_end().to_owned(),
+            args: self.shown(),
+            status: status.to_string(),
+        })
+    }
+
+    fn shown(&self) -> String {
+        self.args.iter().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
     /// Start it as a process that answers questions: it lives as long as its standard input stays open. The guard takes

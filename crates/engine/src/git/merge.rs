@@ -207,17 +207,6 @@ impl Repo {
         self.sync_objects(new.map(|(_, object)| object).chain([&tree]))?;
         Ok(tree)
     }
-
-    /// The difference as people read it, without these files and folders.
-    pub fn diff_text(&self, from: &Oid, to: &Oid, but: &[RepoPath]) -> Result<String, GitError> {
-        let args =
-            ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--stat", "--patch"];
-        let call = self.git().call(args).args([from.as_str(), to.as_str(), "--"]);
-        let all = (!but.is_empty()).then(|| ":(top)".to_owned());
-        let but = but.iter().map(|path| format!(":(top,exclude,literal){path}"));
-        let call = call.args(all.into_iter().chain(but)).env("GIT_LITERAL_PATHSPECS", "0");
-        Ok(lossy(&call.bytes()?))
-    }
 }
 
 /// Git names the program, or the key.

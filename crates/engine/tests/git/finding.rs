@@ -31,7 +31,77 @@ fn facts_of_a_repository() {
     assert_eq!(repo.reachable_from(&second).unwrap().len(), 2);
     assert!(repo.is_ancestor(&first, &second).unwrap() && !repo.is_ancestor(&second, &first).unwrap());
     assert_eq!(repo.diff_names(&first, &second).unwrap(), ["a"]);
-    assert!(repo.diff_text(&first, &second, &[]).unwrap().contains("+changed"));
+    assert!(repo.diff_text(&first, &second, &[], usize::MAX).unwrap().text.contains("+changed"));
+}
+
+#[test]
+fn a_difference_reads_the_same_whatever_is_set_up() {
+    let sandbox = Sandbox::new();
+    let blank = |word: &str| format!("one\n\n{word}\n\nthree\n");
+    let long = format!("{}/{}", "folder".repeat(9), "file".repeat(9));
+    sandbox.write("blank", &blank("two"));
+    sandbox.write("größe", "x\n");
+    sandbox.write(&long, &"line\n".repeat(90));
+    let first = sandbox.commit("first");
+    sandbox.git(&format!("update-index --add --cacheinfo 160000,{first},sub"));
+    sandbox.git("commit --quiet --message link");
+    let base = sandbox.oid("main");
+    sandbox.write("blank", &blank("2"));
+    sandbox.write("größe", "y\n");
+    sandbox.write(&long, &"changed\n".repeat(90));
+    sandbox.git("mv lib/c lib/d");
+    sandbox.git("add --update blank größe folder* lib");
+    sandbox.git(&format!("update-index --cacheinfo 160000,{base},sub"));
+    sandbox.git("commit --quiet --message all");
+    let (repo, tip) = (sandbox.repo(), sandbox.oid("main"));
+    let usual = repo.diff_text(&base, &tip, &[], usize::MAX).unwrap();
+    for part in ["+++ b/größe\n", "\n \n-two\n+2\n \n", "rename to lib/d\n", "+Subproject commit "] {
+        assert!(usual.text.contains(part), "{part}: {}", usual.text);
+    }
+    sandbox.write("../order", "sub\nlib\n");
+    for (name, value) in [
+        ("diff.suppressBlankEmpty", "true"),
+        ("diff.noprefix", "true"),
+        ("diff.mnemonicPrefix", "true"),
+        ("diff.srcPrefix", "x/"),
+        ("diff.context", "0"),
+        ("diff.interHunkContext", "9"),
+        ("diff.algorithm", "histogram"),
+        ("diff.renames", "false"),
+        ("diff.renameLimit", "1"),
+        ("diff.indentHeuristic", "false"),
+        ("diff.submodule", "log"),
+        ("diff.ignoreSubmodules", "all"),
+        ("diff.relative", "true"),
+        ("diff.orderFile", sandbox.root.join("order").as_str()),
+        ("diff.external", "false"),
+        ("diff.statNameWidth", "9"),
+        ("diff.statGraphWidth", "5"),
+        ("color.ui", "always"),
+        ("core.quotePath", "true"),
+        ("core.abbrev", "30"),
+    ] {
+        sandbox.git(&format!("config --global {name} {value}"));
+        assert_eq!(repo.diff_text(&base, &tip, &[], usize::MAX).unwrap(), usual, "{name}={value}");
+    }
+}
+
+#[test]
+fn of_a_long_difference_there_is_a_beginning_of_whole_lines() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.oid("main");
+    sandbox.write("a", &"a line of no interest\n".repeat(200_000));
+    let second = sandbox.commit("second");
+    let repo = sandbox.repo();
+    let whole = repo.diff_text(&first, &second, &[], usize::MAX).unwrap();
+    assert!(!whole.is_cut && whole.text.len() > 4_000_000);
+    let cut = repo.diff_text(&first, &second, &[], 1000).unwrap();
+    assert!(cut.is_cut && cut.text.len() > 900 && cut.text.len() <= 1000, "{cut:?}");
+    assert!(cut.text.ends_with('\n') && whole.text.starts_with(&cut.text), "{cut:?}");
+    let just = repo.diff_text(&first, &second, &[], whole.text.len()).unwrap();
+    assert_eq!(just, whole);
+    let unknown = repo.diff_text(&first, &Oid::new(&"0".repeat(40)).unwrap(), &[], 1000);
+    assert!(matches!(unknown, Err(GitError::Failed { .. })), "{unknown:?}");
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl Trap {
         let _ = worktree.status();
         closed("status");
         if let Ok(tree) = repo.worktree_tree(path) {
-            let _ = repo.diff_text(&base, &tree, &[]);
+            let _ = repo.diff_text(&base, &tree, &[], usize::MAX);
             let _ = repo.commit_of(path, &tree);
         }
         let _ = repo.uncommitted_in(path, &base);

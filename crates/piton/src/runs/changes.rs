@@ -6,9 +6,14 @@ use piton_core::run::{Event, Proof, Task};
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
+use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome};
 use crate::runs::{engine, find};
+
+/// Of a difference that is shown or sent somewhere, this much text at most: more than a person reads, and little enough for a
+/// browser.
+pub(crate) const MOST_SHOWN: usize = 4 * 1024 * 1024;
 
 /// The difference between two states of the project.
 #[derive(Debug)]
@@ -19,14 +24,22 @@ pub(crate) struct Changes {
     pub ranges: Vec<(Oid, Oid)>,
     pub files: Vec<String>,
     pub text: String,
+    /// The text is only the beginning.
+    pub is_cut: bool,
     /// Where these states can be read.
     pub repo: Repo,
 }
 
 impl Changes {
     /// What landed, what the task's commits did, or what is in its worktree so far. For work in place: the difference
-    /// to the state before its first attempt.
-    pub(crate) fn find(project: &Project, journal: &Journal, run: &RunId, id: &TaskId) -> Outcome<Changes> {
+    /// to the state before its first attempt. The text is cut where it is longer than `most`; the files are all there.
+    pub(crate) fn find(
+        project: &Project,
+        journal: &Journal,
+        run: &RunId,
+        id: &TaskId,
+        most: usize,
+    ) -> Outcome<Changes> {
         let task = journal.task(run, id)?.ok_or_else(|| find::no_task(journal, run, id))?;
         let repo = project
             .repo_or_store()?
@@ -84,13 +97,23 @@ impl Changes {
             false => Vec::new(),
         };
         let is_work = |file: &String| !own.iter().any(|own| Utf8Path::new(file).starts_with(own.as_str()));
-        let (mut text, mut files) = (String::new(), Vec::new());
+        let (mut text, mut is_cut, mut files) = (String::new(), false, Vec::new());
         for (from, to) in &ranges {
-            text += &repo.diff_text(from, to, &own)?;
+            if !is_cut {
+                let patch = repo.diff_text(from, to, &own, most - text.len().min(most))?;
+                text += &patch.text;
+                is_cut = patch.is_cut;
+            }
             files.extend(repo.diff_names(from, to)?.into_iter().filter(is_work));
         }
         let (from, to) = (from.clone(), ranges.last().map(|(_, to)| to.clone()));
-        Ok(Changes { from, to, ranges, files, text, repo })
+        Ok(Changes { from, to, ranges, files, text, is_cut, repo })
+    }
+
+    /// For programs.
+    pub(crate) fn document(&self, task: &TaskId) -> Value {
+        let Changes { from, to, files, text, is_cut, .. } = self;
+        json!({ "task": task, "from": from, "to": to, "files": files, "diff": text, "cut": is_cut })
     }
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome};
-use crate::runs::changes::Changes;
+use crate::runs::changes::{Changes, MOST_SHOWN};
 use crate::runs::find;
 
 /// The work of a task as it is now, with what was said about it.
@@ -22,6 +22,8 @@ pub(crate) struct Review {
     pub files: Vec<FileVersions>,
     /// The same work as git shows it.
     diff: String,
+    /// That is only its beginning.
+    is_cut: bool,
     pub comments: Vec<Known>,
     /// Why there is no work to look at.
     pub nothing: Option<Failure>,
@@ -52,6 +54,9 @@ pub(crate) struct Given {
     lines: u32,
     /// The content that the person saw.
     blob: Option<Oid>,
+    /// The lines that the person saw, if the program knows them.
+    #[serde(default)]
+    quote: Option<String>,
     text: String,
 }
 
@@ -73,19 +78,20 @@ pub(crate) struct Lines {
 impl Review {
     pub(crate) fn find(project: &Project, journal: &Journal, run: &RunId, id: &TaskId) -> Outcome<Review> {
         let task = journal.task(run, id)?.ok_or_else(|| find::no_task(journal, run, id))?;
-        let (mut files, mut diff) = (Vec::new(), String::new());
-        let (repo, nothing) = match Changes::find(project, journal, run, id) {
+        let (mut files, mut diff, mut is_cut) = (Vec::new(), String::new(), false);
+        let (repo, nothing) = match Changes::find(project, journal, run, id, MOST_SHOWN) {
             Ok(changes) => {
                 for (from, to) in &changes.ranges {
                     let versions = changes.repo.file_versions(from, to)?;
                     files.extend(versions.into_iter().filter(|found| changes.files.contains(&found.file)));
                 }
-                diff = changes.text;
+                (diff, is_cut) = (changes.text, changes.is_cut);
                 (Some(changes.repo), None)
             }
             Err(failure) => (project.repo_or_store()?.cloned(), Some(failure)),
         };
-        let mut review = Review { status: task.status(), files, diff, comments: Vec::new(), nothing, repo };
+        let (status, comments) = (task.status(), Vec::new());
+        let mut review = Review { status, files, diff, is_cut, comments, nothing, repo };
         for recorded in journal.events(run, 0, Some(id), usize::MAX)? {
             match recorded.event {
                 Event::Noted { by, note: Note::Commented { comment, .. } } => {
@@ -198,8 +204,9 @@ impl Review {
     pub(crate) fn comments(&self, given: Vec<Given>, by: &str) -> Outcome<Vec<Comment>> {
         let all = given.len();
         let (mut comments, mut refused) = (Vec::new(), Vec::new());
-        for Given { file, side, line, lines, blob, text } in given {
-            match self.comment(Lines { file, line, lines }, side, blob.as_ref(), &text) {
+        for Given { file, side, line, lines, blob, quote, text } in given {
+            let comment = self.comment(Lines { file, line, lines }, side, blob.as_ref(), &text);
+            match comment.and_then(|comment| quotes(comment, quote.as_deref())) {
                 Ok(comment) => comments.push(comment),
                 Err(failure) => refused.push(failure),
             }
@@ -271,7 +278,7 @@ impl Review {
         json!({
             "run": run, "task": task, "status": self.status,
             "sends_to": if is_completed { "follow-up task" } else { "next attempt" },
-            "comments": comments, "files": files, "diff": self.diff,
+            "comments": comments, "files": files, "diff": self.diff, "cut": self.is_cut,
             "nothing": self.nothing.as_ref().map(|failure| &failure.message),
         })
     }
@@ -305,6 +312,19 @@ impl Lines {
         let lines = last.checked_sub(line).and_then(|more| more.checked_add(1)).ok_or_else(wrong)?;
         let file = Utf8Path::new(file).as_str().trim_start_matches("./").to_owned();
         Ok(Lines { file, line, lines })
+    }
+}
+
+/// A comment whose author saw these very lines. A program that reads a difference wrongly must not put it on others.
+fn quotes(comment: Comment, seen: Option<&str>) -> Outcome<Comment> {
+    let is_same = |seen: &str| seen.lines().eq(comment.quote.lines());
+    match seen.is_none_or(is_same) {
+        true => Ok(comment),
+        false => {
+            let (file, place) = (&comment.file, comment.shown_place());
+            let why = format!("{file} has changed since you looked at it: {place} says something else");
+            Err(Failure::new(why))
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use piton_engine::keeper::Job;
 
 use crate::commands;
 use crate::failure::{Failure, Outcome};
-use crate::runs::changes::Changes;
+use crate::runs::changes::{Changes, MOST_SHOWN};
 use crate::runs::jobs::{self, Kind, Listed, TaskJobs};
 use crate::runs::timeline::draw;
 use crate::runs::{command, explain, inbox, show, standing, timeline};
@@ -195,9 +195,9 @@ fn read(source: &mut Source, view: &View) -> Outcome<Vec<Text>> {
                 .map(|all| all.concat())
         }
         Tab::Diff => {
-            let changes = Changes::find(&project, journal, &run, &task()?)?;
+            let changes = Changes::find(&project, journal, &run, &task()?, MOST_SHOWN)?;
             let mut lines = page::diff(&changes.text);
-            if lines.len() > DIFF_LINES {
+            if lines.len() > DIFF_LINES || changes.is_cut {
                 lines.truncate(DIFF_LINES);
                 lines.push(Text::new(Ink::Warning, "… `piton diff TASK` has the rest"));
             }

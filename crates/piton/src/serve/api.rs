@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome, USAGE};
-use crate::runs::changes::Changes;
+use crate::runs::changes::{Changes, MOST_SHOWN};
 use crate::runs::jobs::{self, TaskJobs};
 use crate::runs::review::Review;
 use crate::runs::show::Listed;
@@ -210,8 +210,7 @@ pub(super) async fn diff(
     answer(app, format!("diff {run} {task} {wanted:?}"), move |app| {
         let task = task_id(&task)?;
         app.with_run(&run, wanted.at, |journal, run| {
-            let Changes { from, to, files, text, .. } = Changes::find(&app.project, journal, run, &task)?;
-            Ok(json!({ "task": task, "from": from, "to": to, "files": files, "diff": text }))
+            Ok(Changes::find(&app.project, journal, run, &task, MOST_SHOWN)?.document(&task))
         })
     })
     .await

@@ -249,6 +249,40 @@ fn comments_on_lines_that_have_changed_are_refused_with_where_they_are() {
 }
 
 #[test]
+fn a_comment_that_quotes_other_lines_than_there_are_is_refused() {
+    let page = Page::of(waiting(), "--allow-control");
+    let path = format!("/api/runs/{}/tasks/T2", page.run());
+    let seen = blob(&page, &path);
+    let order = |quote: Value| {
+        let comment = json!({ "file": "T2.txt", "line": 1, "blob": seen, "quote": quote, "text": "Why?" });
+        json!({ "do": "review", "comments": [comment] })
+    };
+    let refused = page.post(&path, &order(json!("something else")), &[]);
+    assert_eq!(refused.status, 409, "{refused:?}");
+    assert!(refused.body.contains("T2.txt has changed since you looked at it"), "{refused:?}");
+    assert_eq!(page.json(&format!("{path}/review"))["comments"], json!([]));
+    let sent = page.post(&path, &order(json!("x")), &[]);
+    assert_eq!(sent.status, 200, "{sent:?}");
+}
+
+#[test]
+fn a_difference_that_is_too_long_is_cut_and_says_so() {
+    let page = Page::of(waiting(), "");
+    let path = format!("/api/runs/{}/tasks/T2", page.run());
+    assert_eq!(page.json(&path.replace("T2", "T3/diff"))["cut"], false);
+    let long = "a line of no interest\n".repeat(300_000);
+    std::fs::write(page.sandbox.worktrees().join("T2/T2.txt"), &long).expect("written");
+    for view in ["diff", "review"] {
+        let answer = page.json(&format!("{path}/{view}"));
+        let text = answer["diff"].as_str().expect("a text");
+        assert!(answer["cut"] == true && text.len() <= 4 * 1024 * 1024, "{view}: {}", text.len());
+        assert!(text.ends_with("+a line of no interest\n"), "{view}");
+    }
+    let whole = page.sandbox.run("diff T2").exits(0).stdout;
+    assert_eq!(whole.matches("+a line of no interest").count(), 300_000);
+}
+
+#[test]
 fn comments_on_landed_work_become_a_task_from_the_page_too() {
     let page = Page::of(waiting(), "--allow-control");
     let run = page.run();

@@ -111,7 +111,7 @@ fn given(path: &Utf8Path) -> Outcome<Vec<Given>> {
     };
     let text = text.map_err(Failure::io(format!("cannot read {path}")))?;
     serde_json::from_str(&text).map_err(|error| {
-        let hint = r#"[{"file": "src/a.rs", "line": 41, "text": "…"}], also with "lines", "side" and "blob""#;
+        let hint = r#"[{"file": "src/a.rs", "line": 41, "text": "…"}], also with "lines", "side", "blob" and "quote""#;
         Failure::usage(format!("{path} is not a list of comments: {error}")).hint(hint)
     })
 }

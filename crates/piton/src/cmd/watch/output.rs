@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::args::{OfTask, Which};
 use crate::failure::{Exit, FINE, Failure, Outcome};
-use crate::runs::changes::Changes;
+use crate::runs::changes::{Changes, MOST_SHOWN};
 use crate::runs::found::FoundRun;
 use crate::runs::jobs::{self, Kind, TaskJobs};
 use crate::runs::{find, standing};
@@ -193,10 +193,10 @@ fn show(job: &Job, follow: bool, mut form: Form) -> Outcome<u64> {
 /// What a task has changed.
 pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
     let FoundRun { project, journal, run } = find::run_of(&args.task, &args.which)?;
-    let changes = Changes::find(&project, &journal, &run, &args.task)?;
+    let most = if args.json { MOST_SHOWN } else { usize::MAX };
+    let changes = Changes::find(&project, &journal, &run, &args.task, most)?;
     if args.json {
-        let Changes { from, to, files, text, .. } = changes;
-        ui::answer_json(&json!({ "task": args.task, "from": from, "to": to, "files": files, "diff": text }));
+        ui::answer_json(&changes.document(&args.task));
     } else if changes.text.is_empty() {
         ui::say(format!("{} has changed nothing", args.task));
     } else {
