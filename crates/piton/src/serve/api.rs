@@ -1,7 +1,7 @@
 //! What the page reads: the same values that the commands print with `--json`, now or as of an earlier event.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Json;
 use axum::body::Body;
@@ -15,6 +15,7 @@ use piton_engine::journal::{Journal, JournalError};
 use piton_engine::keeper::Job;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::failure::{Failure, Outcome, USAGE};
 use crate::runs::changes::{Changes, MOST_SHOWN};
@@ -22,12 +23,9 @@ use crate::runs::jobs::{self, TaskJobs};
 use crate::runs::review::Review;
 use crate::runs::show::Listed;
 use crate::runs::{command, detail, document, figures, inbox, listing, pace, queue, standing};
-use crate::serve::app::{App, Remembered};
+use crate::serve::app::{App, FRESH, Remembered, forget};
 use crate::serve::live::described;
 
-/// An answer is the same for all pages until the journal changes, and for so long: whether an engine lives, and what is
-/// in a worktree, is not in the journal.
-const FRESH: Duration = Duration::from_millis(900);
 /// Answers that are remembered.
 const REMEMBERED: usize = 128;
 /// States of the past that are remembered: those of somebody who moves a slider.
@@ -362,27 +360,32 @@ pub(super) async fn answer<T: Serialize>(
         answers.entry(name).or_default().clone()
     };
     // Others who ask the same wait for this answer.
-    let mut place = place.lock().await;
+    let mut place = place.lock_owned().await;
     let changes = app.live.changes();
     if let Some(known) = place.as_ref()
         && known.changes == changes
         && known.since.elapsed() < FRESH
     {
         return Ok(as_json(known.bytes.clone()));
+        if answers.len() > REMEMBERED {
+            forget(&mut answers, Instant::now());
+        }
     }
     let bytes = work(&app, move |app| {
         let value = look(app)?;
-        serde_json::to_vec(&value).map_err(|error| Problem::from(Failure::new(error.to_string())))
+        let bytes = serde_json::to_vec(&value).map_err(|error| Failure::new(error.to_string()))?;
+        let bytes = axum::body::Bytes::from(bytes);
+        *place = Some(Remembered { changes, since: Instant::now(), bytes: bytes.clone() });
+        Ok(bytes)
     })
     .await?;
-    let bytes = axum::body::Bytes::from(bytes);
-    *place = Some(Remembered { changes, since: Instant::now(), bytes: bytes.clone() });
     Ok(as_json(bytes))
 }
 
 /// Answer with a value that is read each time.
 pub(super) async fn read(
     app: Arc<App>,
+    // The place goes with the work: where nobody waits for it any more, the next one to ask does.
     look: impl FnOnce(&App) -> Result<Value, Problem> + Send + 'static,
 ) -> Answered {
     Ok(Json(work(&app, look).await?).into_response())
@@ -393,9 +396,21 @@ pub(super) async fn work<T: Send + 'static>(
     app: &Arc<App>,
     look: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
-    let _turn = app.turns.acquire().await.map_err(|_| busy())?;
+    let turn = Arc::clone(&app.turns).acquire_owned().await.map_err(|_| busy())?;
     let app = Arc::clone(app);
-    tokio::task::spawn_blocking(move || look(&app)).await.map_err(|_| {
+    beside(turn, move || look(&app)).await
+}
+
+/// Work on a thread of its own. It has its place until it is done, also where nobody waits for the answer any more.
+pub(super) async fn beside<T: Send + 'static>(
+    place: OwnedSemaphorePermit,
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        work()
+    });
+    done.await.map_err(|_| {
         Problem::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "the answer could not be made; see the terminal of `piton serve`",
@@ -403,10 +418,36 @@ pub(super) async fn work<T: Send + 'static>(
     })?
 }
 
-fn busy() -> Problem {
+pub(super) fn busy() -> Problem {
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too much is asked for at once")
 }
 
 fn as_json(bytes: axum::body::Bytes) -> Response<Body> {
     ([(header::CONTENT_TYPE, "application/json")], bytes).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    #[test]
+    fn work_that_nobody_waits_for_any_more_keeps_its_place_until_it_is_done() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let places = Arc::new(Semaphore::new(1));
+        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        runtime.block_on(async {
+            let place = Arc::clone(&places).try_acquire_owned().expect("a place");
+            let work = beside(place, move || {
+                let _ = is_done.recv();
+                Ok(())
+            });
+            // The page has gone away.
+            assert!(tokio::time::timeout(std::time::Duration::ZERO, work).await.is_err());
+            assert_eq!(places.available_permits(), 0);
+            done.send(()).expect("work that goes on");
+            let _ = places.acquire().await.expect("the place again");
+        });
+    }
 }

@@ -1,6 +1,7 @@
 //! What the page changes, if it may: each request is the command that a person would type, carried out by this program.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::body::Body;
@@ -10,11 +11,15 @@ use axum::response::IntoResponse;
 use piton_core::plan::{RunId, TaskId};
 use serde::Deserialize;
 use serde_json::json;
+use tokio::time::timeout;
 
-use crate::own_command;
+use crate::own_command::{self, Answer};
 use crate::runs::review::Given;
-use crate::serve::api::{Problem, work};
+use crate::serve::api::{Problem, beside, busy};
 use crate::serve::app::App;
+
+/// To wait for a place, and again for the command: it takes well under a second, and longer where git is slow.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 type Answered = Result<Response<Body>, Problem>;
 
@@ -128,19 +133,39 @@ pub(super) async fn seen(State(app): State<Arc<App>>, Json(Seen { keys }): Json<
 async fn carry_out(app: Arc<App>, mut words: Vec<String>, last: Vec<String>, input: String) -> Answered {
     words.push(format!("--project-path={}", app.project.root));
     words.extend(last);
-    let answer = work(&app, move |_| Ok(own_command::run_with(&words, &[], input)?)).await?;
-    // It may have written what the watcher has not seen yet, or have been refused for what has changed on disk.
-    app.live.changed();
-    match answer.code {
-        None | Some(1) => Err(Problem::new(StatusCode::CONFLICT, told(&answer.text))),
-        Some(2) => Err(Problem::new(StatusCode::BAD_REQUEST, told(&answer.text))),
-        Some(_) => Ok(Json(json!({ "told": answer.text })).into_response()),
+    let place = timeout(PATIENCE, Arc::clone(&app.orders).acquire_owned()).await;
+    let Ok(Ok(place)) = place else { return Err(busy()) };
+    let carried_out = beside(place, {
+        let app = Arc::clone(&app);
+        move || {
+            let answer = own_command::run_with(&words, &[], input);
+            // It may have written what the watcher has not seen yet, or have been refused for what has changed on disk.
+            app.live.changed();
+            answer.map_err(|failure| Problem::new(status_of(None), failure.message))
+        }
+    });
+    let Ok(answer) = timeout(PATIENCE, carried_out).await else {
+        // It is not ended halfway: it keeps its place until it is done.
+        let why = "the command takes long and is still being carried out; the journal will show what it did";
+        return Err(Problem::new(StatusCode::GATEWAY_TIMEOUT, why));
+    };
+    let Answer { text, code } = answer?;
+    match status_of(code) {
+        StatusCode::OK => Ok(Json(json!({ "message": text, "told": text })).into_response()),
+        // Without the word that a terminal needs.
+        status => Err(Problem::new(status, text.trim_start_matches("error: "))),
     }
 }
 
-/// Without the word that a terminal needs.
-fn told(text: &str) -> String {
-    text.trim_start_matches("error: ").to_owned()
+/// What the exit status of a command means here. None of ours reports where a run stands, so that only 0 is success: all
+/// but a refusal and a wrong command line are defects, or the end of the process.
+fn status_of(code: Option<i32>) -> StatusCode {
+    match code {
+        Some(0) => StatusCode::OK,
+        Some(1) => StatusCode::CONFLICT,
+        Some(2) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
 }
 
 fn run_id(text: &str) -> Result<RunId, Problem> {
@@ -195,6 +220,12 @@ mod tests {
             let order: TaskOrder = serde_json::from_str(&order).expect("an order");
             assert!(order.input().contains(&quoted.to_string()), "{}", order.input());
         }
+    }
+
+    #[test]
+    fn only_what_succeeded_is_success() {
+        let statuses = [Some(0), Some(1), Some(2), Some(3), Some(4), Some(101), None].map(status_of);
+        assert_eq!(statuses.map(|status| status.as_u16()), [200, 409, 400, 500, 500, 500, 500]);
     }
 
     #[test]

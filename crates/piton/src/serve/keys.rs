@@ -3,9 +3,11 @@
 //! Browsers send a cookie to every port of a host, so another server there can collect it and use it. The key is only in
 //! the page's own memory and in a header that the page writes.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::hint::black_box;
 use std::io::Read;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
@@ -19,6 +21,8 @@ const SHORTEST_PASSWORD: usize = 8;
 /// A person who mistypes does not need more, and a program that guesses gets nowhere with it.
 const TRIES: u32 = 10;
 const TRIES_PER: Duration = Duration::from_secs(60);
+/// Machines with wrong passwords that are remembered. Others wait: together they try no more passwords than this many can.
+const PEERS: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Keys {
@@ -83,27 +87,54 @@ impl Keys {
     }
 }
 
-/// How often a password may be tried.
+/// Why a password does not open the page.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    Wrong,
+    /// It was not looked at: there were too many wrong ones.
+    Wait(Duration),
+}
+
+/// Wrong passwords, by who sent them: one who guesses does not keep the others out.
+#[derive(Debug, Default)]
+pub(super) struct Tries(HashMap<IpAddr, Wrong>);
+
 #[derive(Debug)]
-pub(super) struct Tries {
+struct Wrong {
     since: Instant,
     count: u32,
 }
 
-impl Default for Tries {
-    fn default() -> Tries {
-        Tries { since: Instant::now(), count: 0 }
+impl Tries {
+    pub(super) fn attempt(
+        &mut self,
+        peer: IpAddr,
+        now: Instant,
+        is_right: impl FnOnce() -> bool,
+    ) -> Result<(), Refused> {
+        let peer = network(peer);
+        self.0.retain(|_, wrong| now.duration_since(wrong.since) < TRIES_PER);
+        let left = |wrong: &Wrong| TRIES_PER.saturating_sub(now.duration_since(wrong.since));
+        match self.0.get(&peer) {
+            Some(wrong) if wrong.count >= TRIES => return Err(Refused::Wait(left(wrong))),
+            None if self.0.len() >= PEERS => {
+                return Err(Refused::Wait(self.0.values().map(left).min().unwrap_or(TRIES_PER)));
+            }
+            _ => {}
+        }
+        if is_right() {
+            return Ok(());
+        }
+        self.0.entry(peer).or_insert(Wrong { since: now, count: 0 }).count += 1;
+        Err(Refused::Wrong)
     }
 }
 
-impl Tries {
-    /// Count a try; false if there were too many lately.
-    pub(super) fn may(&mut self, now: Instant) -> bool {
-        if now.duration_since(self.since) > TRIES_PER {
-            *self = Tries { since: now, count: 0 };
-        }
-        self.count += 1;
-        self.count <= TRIES
+/// One machine has as many addresses as it likes in its own part of IPv6.
+fn network(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        address @ IpAddr::V4(_) => address,
     }
 }
 
@@ -205,8 +236,23 @@ mod tests {
     #[test]
     fn a_password_cannot_be_guessed_by_trying() {
         let (mut tries, now) = (Tries::default(), Instant::now());
-        assert_eq!((0..100).filter(|_| tries.may(now)).count(), TRIES as usize);
-        assert!(tries.may(now + TRIES_PER * 2));
+        let peer = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let mut guess = |from: &str, is_right: bool, now| tries.attempt(peer(from), now, || is_right);
+        for _ in 0..TRIES {
+            assert_eq!(guess("2001:db8::1", true, now), Ok(()), "the right one does not count");
+            assert_eq!(guess("2001:db8::1", false, now), Err(Refused::Wrong));
+        }
+        let later = now + TRIES_PER / 4;
+        assert_eq!(guess("2001:db8::1", true, later), Err(Refused::Wait(TRIES_PER * 3 / 4)));
+        assert_eq!(guess("2001:db8::2", true, later), Err(Refused::Wait(TRIES_PER * 3 / 4)), "a neighbour");
+        assert_eq!(guess("10.0.0.1", true, later), Ok(()), "somebody else");
+        assert_eq!(guess("2001:db8::1", true, now + TRIES_PER), Ok(()));
+        // Many machines that guess are together no faster.
+        let later = now + TRIES_PER * 2;
+        let many: Vec<String> = (0..2 * PEERS).map(|n| format!("10.{}.{}.1", n / 256, n % 256)).collect();
+        let looked_at = many.iter().filter(|from| guess(from, false, later) == Err(Refused::Wrong));
+        assert_eq!(looked_at.count(), PEERS);
+        assert_eq!(guess(&many[0], true, later), Ok(()));
     }
 
     #[test]

@@ -69,12 +69,13 @@ impl Live {
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Look at the journal for as long as the program lives.
-    pub(super) fn watch(&self, project: &Project, mut watcher: Watcher) {
+    /// Look at the journal for as long as the program lives, and do something else before each look.
+    pub(super) fn watch(&self, project: &Project, mut watcher: Watcher, meanwhile: impl Fn()) {
         loop {
             std::thread::sleep(LOOK);
             // A journal that cannot be read is opened again, until it can.
             match watcher.look(project) {
+            meanwhile();
                 Ok(Some(message)) => {
                     self.changed();
                     // Nobody may be listening.

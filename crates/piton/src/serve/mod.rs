@@ -31,12 +31,14 @@ use std::time::{Duration, Instant};
 use axum::Json;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Query, Request, State};
+use axum::extract::{Extension, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use camino::Utf8PathBuf;
+use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use piton_engine::project::Project;
@@ -49,9 +51,9 @@ use tokio::sync::Semaphore;
 
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::serve::api::Problem;
-use crate::serve::app::{App, TURNS};
+use crate::serve::app::{App, ORDERS, TURNS};
 use crate::serve::guard::{Area, Asked, Guard, Host};
-use crate::serve::keys::Keys;
+use crate::serve::keys::{Keys, Refused};
 use crate::serve::live::Watcher;
 use crate::ui;
 
@@ -65,6 +67,8 @@ const REFUSALS: usize = 64;
 const HEADER_BYTES: usize = 32 * 1024;
 /// The longest answer to an agent fits several times.
 const BODY_BYTES: usize = 256 * 1024;
+/// A request that changes something has its whole body here by then: a phone on a bad line needs seconds for it.
+const BODY_PATIENCE: Duration = Duration::from_secs(15);
 /// The header in which the page sends its key.
 const KEY: &str = "x-piton-key";
 /// A connection that asks for nothing for so long is closed.
@@ -110,10 +114,12 @@ pub(crate) fn start(options: Options) -> Outcome<Exit> {
     let keys = Keys::new(token, password, address.port())?;
     let app = Arc::new(App::new(project, guard, keys, most_connections));
     let (watched, watcher) = (Arc::clone(&app), Watcher::new(&app.project));
-    std::thread::spawn(move || watched.live.watch(&watched.project, watcher));
+    std::thread::spawn(move || watched.live.watch(&watched.project, watcher, || watched.forget_old()));
     say(&app, address, &public_hosts, is_elsewhere);
+    // Enough for all of them, so that no work waits for a thread.
+    let threads = TURNS + ORDERS;
     let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(2 * TURNS).build();
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(threads).build();
     runtime.map_err(Failure::io("cannot start the server"))?.block_on(accept(listener, app))
 }
 
@@ -207,7 +213,7 @@ async fn accept(listener: std::net::TcpListener, app: Arc<App>) -> Outcome<Exit>
     let service = TowerToHyperService::new(router(&app));
     let refusals = Arc::new(Semaphore::new(REFUSALS));
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, from)) = listener.accept().await else {
             // For example too many open files: some will be closed.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
@@ -222,6 +228,10 @@ async fn accept(listener: std::net::TcpListener, app: Arc<App>) -> Outcome<Exit>
             continue;
         };
         let service = service.clone();
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(Peer(from.ip()));
+            service.call(request)
+        });
         tokio::spawn(async move {
             let connection = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
@@ -236,6 +246,10 @@ async fn accept(listener: std::net::TcpListener, app: Arc<App>) -> Outcome<Exit>
     #[expect(unreachable_code, reason = "the loop ends with the process")]
     Ok(FINE)
 }
+
+/// Who has connected: a proxy, where there is one.
+#[derive(Clone, Copy)]
+struct Peer(IpAddr);
 
 async fn refuse(mut stream: TcpStream) -> std::io::Result<()> {
     const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -269,7 +283,6 @@ fn router(app: &Arc<App>) -> Router {
         .route(guard::ENTER, post(enter))
         .route(guard::METRICS, get(figures))
         .fallback(page)
-        .layer(DefaultBodyLimit::max(BODY_BYTES))
         .layer(middleware::from_fn_with_state(Arc::clone(app), protect))
         .with_state(Arc::clone(app))
 }
@@ -303,10 +316,30 @@ async fn protect(State(app): State<Arc<App>>, request: Request, next: Next) -> R
         Ok(Area::Page) if request.method() == "GET" && pair_of(&request, "token").is_some() => {
             exchange(&app, &request)
         }
+        Ok(Area::Write | Area::Enter) => match with_body(request, BODY_PATIENCE).await {
+            Ok(request) => next.run(request).await,
+            Err(problem) => problem.into_response(),
+        },
         Ok(_) => next.run(request).await,
     };
     assets::protect(response.headers_mut());
     response
+}
+
+/// The request with its body, read before anything is done for it: one that sends a byte now and then is not waited for.
+async fn with_body(request: Request, patience: Duration) -> Result<Request, Problem> {
+    let (parts, body) = request.into_parts();
+    match tokio::time::timeout(patience, axum::body::to_bytes(body, BODY_BYTES)).await {
+        Ok(Ok(bytes)) => Ok(Request::from_parts(parts, Body::from(bytes))),
+        Ok(Err(_)) => {
+            let why = format!("a request has at most {} KiB", BODY_BYTES / 1024);
+            Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, why))
+        }
+        Err(_) => {
+            let why = format!("the request did not arrive within {} s", patience.as_secs());
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, why))
+        }
+    }
 }
 
 /// A header that is there once, as text.
@@ -363,16 +396,21 @@ struct Password {
 
 async fn enter(
     State(app): State<Arc<App>>,
+    Extension(Peer(peer)): Extension<Peer>,
     headers: HeaderMap,
     Json(given): Json<Password>,
 ) -> Response<Body> {
-    let may = app.tries.lock().is_ok_and(|mut tries| tries.may(Instant::now()));
-    if !may {
-        let why = "the password was wrong too often: wait a minute";
-        return Problem::new(StatusCode::TOO_MANY_REQUESTS, why).into_response();
-    }
-    if !app.keys.is_password(&given.password) {
-        return Problem::new(StatusCode::UNAUTHORIZED, "this is not the password").into_response();
+    let Ok(mut tries) = app.tries.lock() else { return api::busy().into_response() };
+    let is_right = || app.keys.is_password(&given.password);
+    if let Err(refused) = tries.attempt(peer, Instant::now(), is_right) {
+        return match refused {
+            Refused::Wrong => Problem::new(StatusCode::UNAUTHORIZED, "this is not the password"),
+            Refused::Wait(wait) => {
+                let why = format!("Too many wrong passwords: try again in {} s", wait.as_secs() + 1);
+                Problem::new(StatusCode::TOO_MANY_REQUESTS, why)
+            }
+        }
+        .into_response();
     }
     let mut response = Json(json!({ "key": app.keys.key })).into_response();
     let_in(&app, &headers, &mut response);
@@ -422,6 +460,19 @@ mod tests {
         for wrong in ["", "ftp://x", "a b", "x/y", "https://", "x\r\ny"] {
             assert_eq!(host(wrong), None, "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn a_body_that_does_not_come_is_not_waited_for() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let read = |body: Body| {
+            let answer = runtime.block_on(with_body(Request::new(body), Duration::from_millis(1)));
+            answer.map_err(|problem| problem.into_response().status())
+        };
+        let never = futures_util::stream::pending::<Result<axum::body::Bytes, std::io::Error>>();
+        assert_eq!(read(Body::from_stream(never)).err(), Some(StatusCode::REQUEST_TIMEOUT));
+        assert_eq!(read(Body::from(vec![b'x'; BODY_BYTES + 1])).err(), Some(StatusCode::PAYLOAD_TOO_LARGE));
+        assert!(read(Body::from(vec![b'x'; BODY_BYTES])).is_ok());
     }
 
     #[test]

@@ -241,6 +241,42 @@ fn a_thousand_connections_keep_nobody_out() {
 }
 
 #[test]
+fn requests_that_never_end_keep_nobody_out() {
+    let page = Page::of(waiting(), "--allow-control");
+    let path = format!("/api/runs/{}/tasks/T1", page.run());
+    // More than there are places for work. One has nothing but its line, the others a part of the body.
+    let begun: Vec<TcpStream> = (0..100)
+        .map(|number| {
+            let mut stream = http::connect(&page.address);
+            let head = format!(
+                "POST {path} HTTP/1.1\r\nHost: {0}\r\nOrigin: http://{0}\r\nCookie: {1}\r\nX-Piton-Key: {2}\r\n\
+                 Content-Type: application/json\r\nContent-Length: 100\r\n\r\n",
+                page.address, page.cookie, page.key
+            );
+            let body = ["", "{", "{\"do\":", "{\"do\":\"answer\""][number % 4];
+            stream.write_all((head + body).as_bytes()).expect("a connection");
+            stream
+        })
+        .collect();
+    assert_eq!(page.get("/api/runs").status, 200);
+    let answered = page.post(&path, &json!({ "do": "answer", "text": "the left one" }), &[]);
+    assert_eq!(answered.status, 200, "{answered:?}");
+    drop(begun);
+}
+
+#[test]
+fn without_a_credential_no_body_is_waited_for() {
+    let page = Page::of(waiting(), "--allow-control");
+    let path = format!("/api/runs/{}/tasks/T1", page.run());
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: {0}\r\nOrigin: http://{0}\r\nContent-Type: application/json\r\n\
+         Content-Length: 100\r\n\r\n{{",
+        page.address
+    );
+    assert_eq!(http::exchange(&page.address, head.as_bytes()).status, 401);
+}
+
+#[test]
 fn a_request_without_end_is_not_read_to_it() {
     let page = Page::of(waiting(), "");
     let endless =
@@ -283,7 +319,10 @@ fn other_machines_need_a_password_or_a_token() {
     assert_eq!(enter("under the sand").status, 401);
     let tries: Vec<u16> = (0..12).map(|_| enter("guess").status).collect();
     assert_eq!(tries.last(), Some(&429), "{tries:?}");
-    assert_eq!(enter("under the snow").status, 429, "not even the right one");
+    let refused = enter("under the snow");
+    assert_eq!(refused.status, 429, "not even the right one");
+    let why = refused.json()["error"].as_str().expect("a reason").to_owned();
+    assert!(why.starts_with("Too many wrong passwords: try again in ") && why.ends_with(" s"), "{why}");
 }
 
 #[test]
