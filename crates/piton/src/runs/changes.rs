@@ -31,7 +31,7 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// What landed, what the task's commits did, or what is in its worktree so far. For work in place: the difference
+    /// What landed, what the task's commits did, or what is in its worktree so far; of the past, what was recorded of it by then. For work in place: the difference
     /// to the state before its first attempt. The text is cut where it is longer than `most`; the files are all there.
     pub(crate) fn find(
         project: &Project,
@@ -55,6 +55,14 @@ impl Changes {
                 task.counts.iter().map(made_by).collect::<Outcome<_>>()?
             }
             (Some(_), _) => captured(journal, run, &task)?.into_iter().collect(),
+            // What was in a worktree then is known where it was captured.
+            (None, Some(base)) if journal.moment().is_some() => {
+                let committed = task.progress.commit.clone().map(|commit| (base.clone(), commit));
+                let recorded =
+                    committed.map_or_else(|| captured(journal, run, &task), |range| Ok(Some(range)))?;
+                let none = || Failure::new(format!("what {id} had changed by then was not recorded"));
+                vec![recorded.ok_or_else(none)?]
+            }
             (None, Some(base)) => {
                 let place = match &facts.worktree_dir {
                     Some(dir) => project

@@ -25,7 +25,12 @@ pub(crate) fn why(project: &Project, journal: &Journal, facts: &Run, task: &Task
         Event::AgentEnded { closing, .. } => Some(clean_text(closing.words.as_bytes())),
         _ => None,
     };
+    // What is on disk is there now.
+    let is_past = journal.moment().is_some();
     let worktree = |id: &TaskId| {
+        if is_past {
+            return None;
+        }
         let (dir, name) = (facts.worktree_dir.as_ref()?, facts.settings.worktree.place(id));
         let path = project.worktree_path_if_owned(run, dir.as_str().into(), name)?;
         path.is_dir().then(|| path.into_string())
@@ -42,7 +47,7 @@ pub(crate) fn why(project: &Project, journal: &Journal, facts: &Run, task: &Task
     let Some(mut why) = journal.ask(run, |state| view::why(state, task, now, &sources))?.flatten() else {
         return Ok(None);
     };
-    if !why.status.is_finished() {
+    if !why.status.is_finished() && !is_past {
         // What cannot be read says nothing about the task.
         let refused = sandbox::guesses(&project.task_folder(run, task)).unwrap_or_default();
         let refused = refused.iter().map(|guess| (guess.line.as_str(), guess.allow.as_str()));

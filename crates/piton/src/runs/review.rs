@@ -121,6 +121,8 @@ impl Review {
         let now = versions.and_then(|found| version(found, comment.side));
         match now {
             Some(now) if *now == comment.blob => Place::Here,
+            // Without work to look at, nothing is known of its lines.
+            _ if self.nothing.is_some() => Place::Unknown,
             now => comment.place(self.text_of(Some(&comment.blob)).as_deref(), self.text_of(now).as_deref()),
         }
     }

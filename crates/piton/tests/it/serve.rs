@@ -377,6 +377,42 @@ fn the_past_is_shown_as_it_was() {
 #[test]
 fn what_happens_is_sent_and_what_was_missed_is_sent_again() {
     let page = Page::of(waiting(), "");
+#[test]
+fn the_past_does_not_show_what_came_later_or_what_is_on_disk_now() {
+    let page = Page::of(waiting(), "");
+    let base = format!("/api/runs/{}", page.run());
+    let events =
+        page.json(&format!("{base}/log?minor=true&task=T2"))["events"].as_array().expect("events").clone();
+    let at = |text: &str| {
+        let is_it = |event: &&Value| event["text"].as_str().is_some_and(|told| told.contains(text));
+        events.iter().rfind(is_it).unwrap_or_else(|| panic!("{text}: {events:?}"))["seq"].to_string()
+    };
+    let started = at("started");
+    let end = events[0]["seq"].to_string();
+    let jobs = |detail: &Value| detail["jobs"].as_array().expect("jobs").clone();
+    let later = page.json(&format!("{base}/tasks/T2?at={end}"));
+    assert_eq!(jobs(&later).len(), 2);
+    assert!(jobs(&later).iter().all(|job| job["is_running"] == false && job["bytes"].is_u64()), "{later}");
+    let then = page.json(&format!("{base}/tasks/T2?at={started}"));
+    assert!(jobs(&then).iter().all(|job| job["is_running"] == true && job["took_ms"].is_null()), "{then}");
+    let worktrees = page.sandbox.worktrees();
+    let now = page.json(&format!("{base}/tasks/T2"));
+    assert!(now["why"].to_string().contains(worktrees.as_str()), "{now}");
+    for detail in [&later, &then] {
+        assert!(!detail["why"].to_string().contains(worktrees.as_str()), "{detail}");
+    }
+    // What is in the worktree now is not what was there then.
+    std::fs::write(worktrees.join("T2/T2.txt"), "written today\n").expect("written");
+    let diff = |at: &str| page.get(&format!("{base}/tasks/T2/diff{at}"));
+    assert!(diff("").body.contains("+written today"));
+    let by_the_end = diff(&format!("?at={end}"));
+    assert!(by_the_end.body.contains("+x") && !by_the_end.body.contains("today"), "{by_the_end:?}");
+    let not_yet = diff(&format!("?at={started}"));
+    assert_eq!(not_yet.status, 422, "{not_yet:?}");
+    let review = page.json(&format!("{base}/tasks/T2/review?at={started}"));
+    assert!(review["nothing"].is_string() && review["diff"] == "", "{review}");
+}
+
     let run = page.run();
     let mut stream = page.stream(None);
     let (hello, kind, _) = stream.news();
