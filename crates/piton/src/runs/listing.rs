@@ -63,7 +63,7 @@ impl Row {
             "run": run.id, "plan": run.plan, "name": run.name, "state": status, "engine_alive": alive,
             "done": run.counts.of(Status::Completed), "total": run.counts.total(),
             "finished": run.is_finished(), "closed": run.closed.is_some(), "replaced": replaced,
-            "created": run.created.to_string(), "touched": touched.to_string(),
+            "created": run.created.to_string(), "touched": touched.to_string(), "seq": run.seq,
         })
     }
 }

@@ -81,6 +81,8 @@ struct Status<T> {
     eta_ms: Option<Span>,
     now: Timestamp,
 }
+    /// The last event that it surely takes into account: of two answers the one with the larger number is newer.
+    seq: u64,
 
 type Answered = Result<Response<Body>, Problem>;
 
@@ -133,12 +135,15 @@ pub(super) async fn status(
         };
         app.with_run(&run, wanted.at, |journal, run| {
             let facts = standing::facts(journal, run)?;
+            // Before everything else: more may happen meanwhile, and never less.
+            let seq = journal.last_events(run, None, 1)?.last().map_or(0, |last| last.seq);
             let counts = standing::summary(journal, &facts)?.counts;
             Ok(Status {
                 status: document::run(&app.project, journal, run, listed)?,
                 eta_ms: pace::left(journal, &facts, &counts)?,
                 now: standing::now(journal),
             })
+                seq,
         })
     })
     .await

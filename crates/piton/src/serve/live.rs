@@ -3,16 +3,17 @@
 //! A message has the positions of all runs as its id. A page that was away asks again with the id that it saw last, and
 //! gets what it missed; if that is too much, it is asked to read everything again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::body::{Body, Bytes};
 use axum::http::{Response, header};
+use camino::Utf8Path;
 use futures_util::stream;
-use piton_core::plan::{RunId, TaskId};
+use piton_core::plan::{Oid, RunId, TaskId};
 use piton_core::run::Recorded;
 use piton_core::view::{self, Tone};
 use piton_engine::journal::Journal;
@@ -22,11 +23,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::broadcast::{self, Receiver, Sender, error::RecvError};
 
 use crate::failure::Outcome;
+use crate::plans;
 
 /// How often the journal is looked at. To see that nothing is new takes microseconds.
 const LOOK: Duration = Duration::from_millis(100);
-/// Whether engines live is not in the journal, and asks the disk for each run.
-const LOOKS_PER_ENGINE: u32 = 10;
+/// Whether engines live, plans were edited and targets have moved is not in the journal, and asks the disk for each run.
+const LOOKS_PER_DISK: u32 = 10;
 /// A page that has heard nothing for three of them connects again.
 const BEAT: Duration = Duration::from_secs(15);
 /// Events that one message describes. More are only counted: the page reads them where it shows them.
@@ -73,9 +75,9 @@ impl Live {
     pub(super) fn watch(&self, project: &Project, mut watcher: Watcher, meanwhile: impl Fn()) {
         loop {
             std::thread::sleep(LOOK);
+            meanwhile();
             // A journal that cannot be read is opened again, until it can.
             match watcher.look(project) {
-            meanwhile();
                 Ok(Some(message)) => {
                     self.changed();
                     // Nobody may be listening.
@@ -155,7 +157,17 @@ pub(super) struct Watcher {
     version: Option<i64>,
     known: Positions,
     alive: BTreeMap<RunId, bool>,
+    outside: BTreeMap<RunId, Outside>,
     looks: u32,
+}
+
+/// What a view of a run shows of the world outside of the journal.
+#[derive(Debug, PartialEq, Eq)]
+struct Outside {
+    /// When the parts of the plan were written, and how long they are.
+    plan: Vec<(String, Option<SystemTime>, u64)>,
+    /// What the target branch holds: a gate that has passed on other work is stale.
+    target: Option<Oid>,
 }
 
 impl Watcher {
@@ -179,9 +191,12 @@ impl Watcher {
         self.looks = self.looks.wrapping_add(1);
         let version = journal.version()?;
         let is_written = self.version != Some(version);
-        if !is_written && !self.looks.is_multiple_of(LOOKS_PER_ENGINE) {
+        // The first look, too: what is there then is no news later.
+        let is_at_disk = self.looks % LOOKS_PER_DISK == 1;
+        if !is_written && !is_at_disk {
             return Ok(None);
         }
+        let outside = if is_at_disk { Some(outside(project, journal)?) } else { None };
         self.version = Some(version);
         let now = if is_written { positions(journal)? } else { self.known.clone() };
         let known = std::mem::replace(&mut self.known, now.clone());
@@ -189,9 +204,12 @@ impl Watcher {
         let alive: BTreeMap<RunId, bool> =
             now.keys().map(|run| (run.clone(), project.engine_lives(run))).collect();
         let before = std::mem::replace(&mut self.alive, alive);
+        let outside_before = outside.map(|outside| std::mem::replace(&mut self.outside, outside));
         for (run, alive) in &self.alive {
             let is_told = news.iter().any(|one| one["run"] == run.as_str());
-            if !is_told && before.get(run).is_some_and(|before| before != alive) {
+            let was_outside = outside_before.as_ref().and_then(|before| before.get(run));
+            let is_other = was_outside.zip(self.outside.get(run)).is_some_and(|(was, is)| was != is);
+            if !is_told && (is_other || before.get(run).is_some_and(|before| before != alive)) {
                 news.push(json!({ "run": run, "seq": now[run], "alive": alive, "events": [], "tasks": [] }));
             }
         }
@@ -204,6 +222,26 @@ impl Watcher {
 
 fn positions(journal: &Journal) -> Outcome<Positions> {
     Ok(journal.runs()?.into_iter().take(RUNS).map(|run| (run.id, run.seq)).collect())
+}
+
+/// Of the newest run of each plan, if it was not closed.
+fn outside(project: &Project, journal: &Journal) -> Outcome<BTreeMap<RunId, Outside>> {
+    let (mut plans, mut targets) = (BTreeSet::new(), BTreeMap::<String, Option<Oid>>::new());
+    let mut all = BTreeMap::new();
+    for run in journal.runs()?.into_iter().take(RUNS) {
+        if !plans.insert(run.plan.clone()) || run.closed.is_some() {
+            continue;
+        }
+        let target = journal.facts(&run.id)?.and_then(|facts| facts.target).map(|target| {
+            // A branch that cannot be read now is read later.
+            let tip =
+                || project.repo().ok().flatten().and_then(|repo| repo.branch_tip(&target).ok().flatten());
+            targets.entry(target.to_string()).or_insert_with(tip).clone()
+        });
+        let plan = plans::stamp(Utf8Path::new(&run.plan), &project.root);
+        all.insert(run.id, Outside { plan, target: target.flatten() });
+    }
+    Ok(all)
 }
 
 /// What has happened in each run that has moved on.

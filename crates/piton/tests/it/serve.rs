@@ -332,6 +332,9 @@ fn each_view_is_what_its_command_prints() {
     assert_eq!(page.get("/api/runs/other/status").status, 404);
     assert_eq!(page.get(&format!("{base}/tasks/T9")).status, 422);
     assert_eq!(page.get(&format!("{base}/status?nonsense=1")).status, 400);
+    let wrong = page.get(&format!("{base}/cost?by=colour"));
+    assert_eq!(wrong.status, 400, "{wrong:?}");
+    assert!(wrong.body.contains("cannot group costs by `colour`: use one of run, "), "{wrong:?}");
     let figures = page.get("/metrics").body;
     assert!(figures.contains(&format!("piton_tasks{{run=\"{run}\",status=\"completed\"}} 1\n")), "{figures}");
     assert!(figures.contains("piton_inbox_items 2\n"), "{figures}");
@@ -375,9 +378,6 @@ fn the_past_is_shown_as_it_was() {
 }
 
 #[test]
-fn what_happens_is_sent_and_what_was_missed_is_sent_again() {
-    let page = Page::of(waiting(), "");
-#[test]
 fn the_past_does_not_show_what_came_later_or_what_is_on_disk_now() {
     let page = Page::of(waiting(), "");
     let base = format!("/api/runs/{}", page.run());
@@ -413,6 +413,9 @@ fn the_past_does_not_show_what_came_later_or_what_is_on_disk_now() {
     assert!(review["nothing"].is_string() && review["diff"] == "", "{review}");
 }
 
+#[test]
+fn what_happens_is_sent_and_what_was_missed_is_sent_again() {
+    let page = Page::of(waiting(), "");
     let run = page.run();
     let mut stream = page.stream(None);
     let (hello, kind, _) = stream.news();
@@ -433,6 +436,59 @@ fn the_past_does_not_show_what_came_later_or_what_is_on_disk_now() {
     assert_eq!((kind.as_str(), &data["runs"]), ("news", &json!([])), "nothing was missed");
     let (_, kind, _) = page.stream(Some("what is this")).news();
     assert_eq!(kind, "hello");
+}
+
+#[test]
+fn an_edited_plan_and_a_target_that_moved_reach_the_page_without_an_event() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.script(&writers(&["T1"]));
+    let _ = sandbox.run("run plan.toml").exits(0);
+    let page = Page::of(sandbox, "");
+    let run = page.run();
+    let mut stream = page.stream(None);
+    assert_eq!(stream.news().1, "hello");
+    let mut is_news = |what: &str| {
+        let (_, kind, data) = stream.news();
+        assert_eq!((kind.as_str(), &data["runs"][0]["run"]), ("news", &json!(run)), "{what}: {data}");
+        assert_eq!(data["runs"][0]["events"], json!([]), "{what}: {data}");
+    };
+    let plan = page.sandbox.read("plan.toml");
+    page.sandbox.write("plan.toml", &format!("{plan}\n# Another line.\n"));
+    is_news("the plan");
+    let _ = page.sandbox.git(["commit", "--quiet", "--allow-empty", "-m", "by hand"]);
+    is_news("the target");
+}
+
+#[test]
+fn each_attempt_shows_the_guardrails_and_fences_that_it_had() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", "attempts = 2\nchecks = ['false']"));
+    sandbox.script("[T1]\nwrite T1.txt x\n");
+    sandbox.write("piton.toml", "[sandbox]\nmemory_mib = 4096\n");
+    let _ = sandbox.run("run plan.toml").exits(4);
+    let _ = sandbox.piton(["guardrail", "add", "Use tabs"]).run().exits(0);
+    sandbox.write("piton.toml", "[sandbox]\nmemory_mib = 2048\n");
+    let _ = sandbox.run("raise T1 --attempts 3").exits(0);
+    let _ = sandbox.run("run plan.toml").exits(4);
+    let page = Page::of(sandbox, "");
+    let attempts = page.json(&format!("/api/runs/{}/tasks/T1", page.run()))["attempts"].clone();
+    let had = |nth: usize| {
+        let guardrails = &attempts[nth]["guardrails"];
+        (guardrails["texts"].clone(), guardrails["fences"]["memory_mib"].clone())
+    };
+    assert_eq!(had(1), (json!([]), json!(4096)), "{attempts}");
+    assert_eq!(had(2), (json!(["Use tabs"]), json!(2048)), "{attempts}");
+}
+
+#[test]
+fn answers_say_up_to_which_event_they_go() {
+    let page = Page::of(waiting(), "");
+    let base = format!("/api/runs/{}", page.run());
+    let end = page.json(&format!("{base}/log"))["end"].clone();
+    assert_eq!(page.json("/api/runs")["runs"][0]["seq"], end);
+    assert_eq!(page.json(&format!("{base}/status"))["seq"], end);
+    assert_eq!(page.json(&format!("{base}/status?at=7"))["seq"], 7);
 }
 
 #[test]
