@@ -25,6 +25,7 @@ use crate::runs::show::Listed;
 use crate::runs::{command, detail, document, figures, inbox, listing, pace, queue, standing};
 use crate::serve::app::{App, FRESH, Remembered, forget};
 use crate::serve::live::described;
+use crate::ui;
 
 /// Answers that are remembered.
 const REMEMBERED: usize = 128;
@@ -80,9 +81,9 @@ struct Status<T> {
     /// How long the rest may take; `null` is unknown.
     eta_ms: Option<Span>,
     now: Timestamp,
-}
     /// The last event that it surely takes into account: of two answers the one with the larger number is newer.
     seq: u64,
+}
 
 type Answered = Result<Response<Body>, Problem>;
 
@@ -134,16 +135,16 @@ pub(super) async fn status(
             _ => Listed::Some,
         };
         app.with_run(&run, wanted.at, |journal, run| {
-            let facts = standing::facts(journal, run)?;
             // Before everything else: more may happen meanwhile, and never less.
             let seq = journal.last_events(run, None, 1)?.last().map_or(0, |last| last.seq);
+            let facts = standing::facts(journal, run)?;
             let counts = standing::summary(journal, &facts)?.counts;
             Ok(Status {
                 status: document::run(&app.project, journal, run, listed)?,
                 eta_ms: pace::left(journal, &facts, &counts)?,
                 now: standing::now(journal),
-            })
                 seq,
+            })
         })
     })
     .await
@@ -185,7 +186,14 @@ pub(super) async fn cost(
     answer(app, format!("cost {run} {wanted:?}"), move |app| {
         let named = wanted.by.as_deref().unwrap_or("task");
         let by = By::ALL.into_iter().find(|by| by.name() == named);
-        let by = by.ok_or_else(|| Problem::not_found(format!("costs are not sorted by `{named}`")))?;
+        let by = by.ok_or_else(|| {
+            let names: Vec<&str> = By::ALL.iter().map(|by| by.name()).collect();
+            let (named, names) = (ui::plain(named), names.join(", "));
+            Problem::new(
+                StatusCode::BAD_REQUEST,
+                format!("cannot group costs by `{named}`: use one of {names}"),
+            )
+        })?;
         app.with_run(&run, wanted.at, |journal, run| {
             Ok(figures::cost(&figures::costs(journal, std::slice::from_ref(run), by)?, by))
         })
@@ -360,6 +368,9 @@ pub(super) async fn answer<T: Serialize>(
     let place = {
         let mut answers = app.answers.lock().map_err(|_| busy())?;
         if answers.len() > REMEMBERED {
+            forget(&mut answers, Instant::now());
+        }
+        if answers.len() > REMEMBERED {
             answers.clear();
         }
         answers.entry(name).or_default().clone()
@@ -372,10 +383,8 @@ pub(super) async fn answer<T: Serialize>(
         && known.since.elapsed() < FRESH
     {
         return Ok(as_json(known.bytes.clone()));
-        if answers.len() > REMEMBERED {
-            forget(&mut answers, Instant::now());
-        }
     }
+    // The place goes with the work: where nobody waits for it any more, the next one to ask does.
     let bytes = work(&app, move |app| {
         let value = look(app)?;
         let bytes = serde_json::to_vec(&value).map_err(|error| Failure::new(error.to_string()))?;
@@ -390,7 +399,6 @@ pub(super) async fn answer<T: Serialize>(
 /// Answer with a value that is read each time.
 pub(super) async fn read(
     app: Arc<App>,
-    // The place goes with the work: where nobody waits for it any more, the next one to ask does.
     look: impl FnOnce(&App) -> Result<Value, Problem> + Send + 'static,
 ) -> Answered {
     Ok(Json(work(&app, look).await?).into_response())

@@ -98,7 +98,7 @@ impl Denied {
             Denied::Key => {
                 "this tab does not have the key of the page: open the address that `piton serve` printed"
             }
-            Denied::ReadOnly => "this page only reads; `piton serve --allow-control` lets it change things",
+            Denied::ReadOnly => "This page is read-only: start piton serve with --allow-control",
             Denied::Method => "this method is not allowed here",
         }
     }
