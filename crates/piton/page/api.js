@@ -9,28 +9,61 @@ export class Problem extends Error {
   }
 }
 
-async function ask(path, options) {
+// A question whose answer nobody waits for any more.
+export class Abandoned extends Error {}
+
+// A view reads the journal in milliseconds, and the diff of a large task in seconds. A command may wait for git.
+const READ_PATIENCE = 30_000;
+const COMMAND_PATIENCE = 120_000;
+
+async function ask(path, options, patience, abandoned) {
+  const ended = new AbortController();
+  const timer = setTimeout(() => ended.abort(), patience);
+  const end = () => ended.abort();
+  abandoned?.addEventListener("abort", end);
   let response;
+  let body;
   try {
-    response = await fetch(path, { credentials: "same-origin", ...options });
+    response = await fetch(path, { credentials: "same-origin", ...options, signal: ended.signal });
+    body = await response.json().catch((error) => (ended.signal.aborted ? Promise.reject(error) : {}));
   } catch {
+    if (abandoned?.aborted) throw new Abandoned();
+    if (ended.signal.aborted) throw new Problem(0, { error: `piton serve did not answer within ${patience / 1000}s` });
     throw new Problem(0, { error: "piton serve does not answer; it may have ended" });
+  } finally {
+    clearTimeout(timer);
+    abandoned?.removeEventListener("abort", end);
   }
-  const body = await response.json().catch(() => ({}));
+  // Between the answer and its reader, the page may have gone on.
+  if (abandoned?.aborted) throw new Abandoned();
   if (!response.ok) throw new Problem(response.status, body);
   return body;
 }
 
-const inFlight = new Map();
+let inFlight = new Map();
+let current = new AbortController();
 
 // The same question is asked once at a time.
 export function get(path) {
-  if (!inFlight.has(path)) inFlight.set(path, ask(path).finally(() => inFlight.delete(path)));
-  return inFlight.get(path);
+  const asked = inFlight;
+  if (!asked.has(path)) asked.set(path, ask(path, {}, READ_PATIENCE, current.signal).finally(() => asked.delete(path)));
+  return asked.get(path);
+}
+
+// Something has changed: nobody who asks from now on is given an answer that was begun before.
+export function renew() {
+  inFlight = new Map();
+}
+
+// The page goes on: whoever waits for an answer gets `Abandoned` instead of it.
+export function abandon() {
+  renew();
+  current.abort();
+  current = new AbortController();
 }
 
 export function post(path, body) {
-  return ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  return ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }, COMMAND_PATIENCE);
 }
 
 const name = encodeURIComponent;

@@ -1,6 +1,6 @@
 // The frame around the views: which one is shown, of which run and when; what is new; the keyboard.
 
-import { Live, get, post, runPath } from "./api.js";
+import { Abandoned, Live, abandon, get, post, renew, runPath } from "./api.js";
 import { h, show } from "./dom.js";
 import { replayBar } from "./replay.js";
 import { overview } from "./overview.js";
@@ -19,23 +19,39 @@ const VIEWS = {
   checks: ["c", "Checks", checks], cost: ["m", "Cost", cost],
 };
 
-// A view is asked again at most so often, and less often if its answer takes long.
+// After news, a view is asked again at most so often, and less often if its answer takes long.
 const SOONEST = 150;
 const CALM = 8;
 
 const app = {
-  project: null, runs: [], inbox: [], run: null, at: null, seq: null, route: {}, view: null, live: "connecting", problem: null, told: null,
+  project: null, runs: [], inbox: [], run: null, at: null, ends: {}, route: {}, view: null, live: "connecting", problem: null, told: null,
+  // The last event of the run that is known.
+  get seq() {
+    return app.ends[app.run] ?? null;
+  },
+  set seq(seq) {
+    app.ends[app.run] = Math.max(seq, app.seq ?? 0);
+  },
   // The time by which ages are shown: that of the past, in the past.
   now: () => (app.at && app.moment ? app.moment : Date.now()),
-  link, go, say, refresh, act, redraw: draw, get: (rest, query) => get(runPath(app.run, rest, { ...query, at: app.at })),
+  link, go, say, act, redraw: draw, reload: () => read(false), get: (rest, query) => get(runPath(app.run, rest, { ...query, at: app.at })),
 };
 
 const element = (id) => document.getElementById(id);
 
+// An address that was typed may have a percent sign that stands for itself.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 // `#/RUN/view/rest?key=value`
 function parse() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  const [run, view, ...rest] = path.split("/").map(decodeURIComponent);
+  const [run, view, ...rest] = path.split("/").map(decoded);
   return { run: run || null, view: view || "overview", rest, query: Object.fromEntries(new URLSearchParams(query ?? "")) };
 }
 
@@ -54,95 +70,159 @@ function say(text) {
   element("said").textContent = text;
 }
 
-// Carry out a command, then look at what came of it.
+const acting = new Set();
+
+// Carry out a command, then look at what came of it. A second click does not carry it out twice.
 async function act(path, body, done) {
+  const name = `${path} ${JSON.stringify(body)}`;
+  if (acting.has(name)) return false;
+  acting.add(name);
+  let isDone = false;
   try {
     const answer = await post(path, body);
-    say(answer.told ?? done ?? "done");
-    [app.problem, app.told] = [null, answer.told ?? null];
-    await refresh(true);
-    return true;
+    const words = answer.message ?? answer.told;
+    say(words ?? done ?? "done");
+    [app.problem, app.told, isDone] = [null, words ?? null, true];
   } catch (problem) {
     [app.problem, app.told] = [problem, null];
     draw();
-    return false;
+  } finally {
+    acting.delete(name);
   }
+  await read(false);
+  return isDone;
 }
 
 function currentRun() {
-  const known = app.runs.find((run) => run.run === app.route.run);
   const open = app.runs.find((run) => run.engine_alive) ?? app.runs.find((run) => !run.finished && !run.closed && !run.replaced);
-  return (known ?? open ?? app.runs[0])?.run ?? app.route.run;
+  return app.route.run ?? (open ?? app.runs[0])?.run ?? null;
+}
+
+function openView() {
+  app.view?.leave?.();
+  [app.problem, app.told, app.failed, app.moment] = [null, null, null, null];
+  const [, , make] = app.route.view === "task" ? [null, null, task] : VIEWS[app.route.view] ?? VIEWS.overview;
+  try {
+    app.view = make(app);
+  } catch (error) {
+    app.view = { draw: () => broken(error) };
+  }
+  element("main").className = app.view.wide ? "wide" : "";
+  show(element("main"), h("p", { class: "empty" }, "Loading…"));
 }
 
 async function navigate() {
   const before = { run: app.run, view: app.route.view, rest: app.route.rest?.join("/") };
   app.route = parse();
-  app.at = Number(app.route.query.at) || null;
+  app.at = /^[1-9]\d{0,14}$/.test(app.route.query.at) ? Number(app.route.query.at) : null;
   app.run = currentRun();
-  const [, , make] = app.route.view === "task" ? [null, null, task] : VIEWS[app.route.view] ?? VIEWS.overview;
   const isOther = before.view !== app.route.view || before.run !== app.run || before.rest !== app.route.rest.join("/");
-  if (isOther || !app.view) {
-    app.view?.leave?.();
-    app.problem = app.told = null;
-    app.view = make(app);
-    element("main").className = app.view.wide ? "wide" : "";
-    show(element("main"), h("p", { class: "empty" }, "Loading…"));
-  }
+  if (isOther || !app.view) openView();
+  const reading = read(false);
   draw();
-  await refresh(true);
+  await reading;
   if (isOther && document.activeElement === document.body) element("main").focus({ preventScroll: true });
 }
 
-let loading = null;
-let again = false;
+// --- Reading what is shown. Each time has a number: what an older one answers is dropped.
 
-// Read again what is shown.
-async function refresh(isUrgent) {
-  if (loading) {
-    again = true;
-    return isUrgent ? loading : undefined;
-  }
-  loading = load();
-  await loading;
-  loading = null;
-  if (again) {
-    again = false;
-    setTimeout(() => refresh(), Math.max(SOONEST, app.took * CALM));
+let latest = 0;
+let loading = 0;
+// There were news since the last time began.
+let isStale = false;
+let calmUntil = 0;
+let due = null;
+
+// There are news. A run that has many of them at once is read now and then.
+function refresh() {
+  // An answer that was begun before them does not have them.
+  renew();
+  if (loading || due) return void (isStale = true);
+  const wait = calmUntil - performance.now();
+  if (wait <= 0) return void read(true);
+  due = setTimeout(() => read(true), wait);
+}
+
+// Read now. If somebody has asked for it, whatever is being read is dropped, since it may have begun too early.
+async function read(isNews) {
+  if (!isNews) abandon();
+  const number = ++latest;
+  clearTimeout(due);
+  [loading, isStale, due] = [number, false, null];
+  const start = performance.now();
+  try {
+    await load(number, isNews);
+  } finally {
+    if (loading === number) {
+      loading = 0;
+      const end = performance.now();
+      if (isNews) calmUntil = end + Math.max(SOONEST, (end - start) * CALM);
+      if (isStale) refresh();
+    }
   }
 }
 
-async function load() {
-  const start = performance.now();
-  const { view } = app;
-  try {
-    // The view need not wait for the list of runs, if the address says which one it is about.
-    const early = app.run;
-    const [runs, inbox] = await Promise.all([get("/api/runs"), get("/api/inbox"), early && view.load?.()]);
-    [app.runs, app.inbox] = [runs.runs, inbox.items];
-    app.run = currentRun();
-    if (app.run && app.run !== early && view === app.view) await view.load?.();
-    app.failed = null;
-  } catch (problem) {
-    app.failed = problem;
+async function load(number, isNews) {
+  const { view, run } = app;
+  // The past does not change.
+  const isPast = isNews && app.at && view.isLoaded;
+  // The view need not wait for the list of runs, if the address says which one it is about.
+  const [runs, inbox, shown] = await Promise.allSettled([get("/api/runs"), get("/api/inbox"), run && !isPast && look(view)]);
+  if (number !== latest) return;
+  if (runs.value) app.runs = runs.value.runs;
+  if (inbox.value) app.inbox = inbox.value.items;
+  app.run = currentRun();
+  let failed = [shown, runs, inbox].find(({ reason }) => reason && !(reason instanceof Abandoned))?.reason ?? null;
+  if (app.run !== run) {
+    // It was not known which run is meant, or another one has begun.
+    if (run) openView();
+    failed ??= await look(app.view).then(() => null, (reason) => reason);
+    if (number !== latest) return;
   }
-  app.took = performance.now() - start;
-  if (view === app.view) draw();
+  app.failed = failed;
+  draw();
+}
+
+async function look(view) {
+  await view.load?.();
+  view.isLoaded = true;
+}
+
+// A mistake of the page is shown in its place, and the next look goes on.
+function broken(error) {
+  console.error(error);
+  return h("div", { class: "problem", role: "alert", "data-key": "broken" }, `This part of the page cannot be shown: ${error.message}\nThis is a mistake in Piton. The terminal has the same: piton status`);
 }
 
 function draw() {
+  for (const part of [drawTop, drawNav, drawMain, () => replayBar(app, element("replay"))]) {
+    try {
+      part();
+    } catch (error) {
+      element("main").replaceChildren(broken(error));
+    }
+  }
+}
+
+function drawMain() {
   document.body.className = app.at ? "past" : "";
   const count = app.inbox.length;
   document.title = `${count ? `(${count}) ` : ""}${app.view?.title?.() ?? "Overview"} · ${app.project?.name ?? "Piton"}`;
-  drawTop();
-  drawNav();
   if (app.failed?.status === 401) return show(element("main"), login(app.failed));
   const problem = app.failed ?? app.problem;
   const alert = problem && h("div", { class: "problem", role: "alert", "data-key": "problem" }, [problem.message, ...(problem.hints ?? [])].join("\n"));
   // The words of the command that was carried out.
   const told = !problem && app.told && h("div", { class: "told", "data-key": "told" }, app.told);
-  show(element("main"), alert, told, app.view?.draw() ?? null);
-  replayBar(app, element("replay"));
+  const isMissing = app.failed && !app.view?.isLoaded;
+  show(element("main"), alert, told, isMissing ? h("h1", { class: "hidden" }, app.view?.title?.() ?? "Overview") : drawnView());
+}
+
+function drawnView() {
+  try {
+    return app.view?.draw() ?? null;
+  } catch (error) {
+    return broken(error);
+  }
 }
 
 function drawTop() {
@@ -150,7 +230,7 @@ function drawTop() {
   const select = app.runs.length > 0 && h("select", {
     "aria-label": "Run", value: app.run, on: { change: (event) => (location.hash = link(app.route.view === "task" ? "overview" : app.route.view, [], { at: null }, event.target.value)) },
   }, options);
-  if (select) select.value = app.run;
+  if (select) select.value = app.run ?? "";
   const states = {
     connecting: ["", "connecting"], on: ["on", "live"], off: ["off", "not connected"], poll: ["on", "every 3s"],
   };
@@ -196,8 +276,19 @@ function login(problem) {
     h("p", { id: "wrong", class: "tone-bad", role: "alert", "data-own": "1" }));
 }
 
-function toggleReplay() {
-  location.hash = app.at ? link(app.route.view, app.route.rest, { ...app.route.query, at: null }) : link(app.route.view, app.route.rest, { ...app.route.query, at: app.seq ?? 1 });
+// It begins with the last event that there is.
+async function toggleReplay() {
+  const to = (at) => (location.hash = link(app.route.view, app.route.rest, { ...app.route.query, at }));
+  if (app.at) return to(null);
+  if (!app.run) return;
+  try {
+    app.seq = (await get(runPath(app.run, "log"))).end;
+    to(Math.max(1, app.seq));
+  } catch (problem) {
+    if (problem instanceof Abandoned) return;
+    app.problem = problem;
+    draw();
+  }
 }
 
 function openHelp() {
@@ -249,9 +340,8 @@ function hear(kind, news) {
       app.view?.news?.(run);
     }
   }
-  drawTop();
-  // The past does not change.
-  if (kind !== "lost") refresh();
+  if (kind === "lost") draw();
+  else refresh();
 }
 
 async function begin() {

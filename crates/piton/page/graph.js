@@ -230,7 +230,7 @@ export function graph(app) {
     } else if (marked === at) return app.go("task", [tasks[at].id]);
     else marked = at;
     drawing.draw();
-    app.refresh();
+    app.redraw();
   }
 
   function search(event) {
@@ -255,7 +255,7 @@ export function graph(app) {
     const all = [...hits];
     center(all[(all.indexOf(marked) + 1) % all.length]);
     drawing.draw();
-    app.refresh();
+    app.redraw();
   }
 
   return {
@@ -286,7 +286,7 @@ export function graph(app) {
           h("span", { class: "muted small", id: "graph-hits", "data-own": "1" }),
           chosen && h("a", { class: "button", href: app.link("task", [chosen.id]) }, `Open ${chosen.id}`),
           h("span", { class: "right row" },
-            layout?.groups.length > 0 && h("button", { on: { click: () => (folded.size ? folded.clear() : layout.groups.forEach((group) => folded.add(group.name)), drawing.draw(), app.refresh()) } }, folded.size ? "Open groups" : "Fold groups"),
+            layout?.groups.length > 0 && h("button", { on: { click: () => (folded.size ? folded.clear() : layout.groups.forEach((group) => folded.add(group.name)), drawing.draw(), app.redraw()) } }, folded.size ? "Open groups" : "Fold groups"),
             h("button", { "aria-label": "Smaller", on: { click: () => drawing.zoom(0.8) } }, "−"), h("button", { "aria-label": "Larger", on: { click: () => drawing.zoom(1.25) } }, "+"),
             h("button", { on: { click: () => (fit(), drawing.draw()) } }, "All"),
             h("a", { class: "button wide-only", href: app.link("tasks") }, "As a list"))),

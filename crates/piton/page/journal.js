@@ -12,7 +12,7 @@ export function journal(app) {
     const answer = await app.get("log", { ...query(), before });
     events = [...events, ...answer.events];
     before = answer.before;
-    app.refresh();
+    app.redraw();
   }
 
   const set = (key) => (event) => {
@@ -20,7 +20,7 @@ export function journal(app) {
     app.route.query = { ...app.route.query, [key]: value };
     history.replaceState(null, "", app.link("journal", [], app.route.query));
     fresh = true;
-    app.refresh();
+    app.reload();
   };
 
   return {

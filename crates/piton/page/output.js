@@ -80,7 +80,7 @@ export function outputView(app, id, wanted) {
     hit = (hit + by + hits.length) % hits.length;
     here = hits[hit];
     list.reveal(here);
-    app.refresh();
+    app.redraw();
   }
 
   const told = () => `${lines.length} lines${isOver ? "" : ", still running"}${words ? `, ${hits.length} found` : ""}`;

@@ -89,7 +89,7 @@ function actions(app, item, isSeen) {
   const toggle = () => {
     if (open === undefined) answers.set(item.key, "");
     else answers.delete(item.key);
-    app.refresh();
+    app.redraw();
   };
   const send = async () => {
     const text = document.getElementById(`answer-${item.key}`).value;

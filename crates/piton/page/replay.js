@@ -16,7 +16,10 @@ export function replayBar(app, footer) {
     const at = Number(event.target.value);
     clearTimeout(timer);
     document.getElementById("replay-at").textContent = `event ${at} of ${end}`;
-    timer = setTimeout(() => location.replace(to(at)), 120);
+    timer = setTimeout(() => {
+      timer = null;
+      if (app.at) location.replace(to(at));
+    }, 120);
   };
   const slider = h("input", { type: "range", min: 1, max: end, step: 1, value: app.at, id: "replay-slider", "aria-label": "Event", on: { input: slide } });
   show(footer,
@@ -26,7 +29,7 @@ export function replayBar(app, footer) {
     h("output", { for: "replay-slider" }, described.at === `${app.run} ${app.at}` ? described.text : ""));
   const kept = document.getElementById("replay-slider");
   kept.max = end;
-  if (document.activeElement !== kept) kept.value = app.at;
+  if (!timer) kept.value = app.at;
   describe(app);
 }
 
@@ -34,11 +37,15 @@ async function describe(app) {
   const key = `${app.run} ${app.at}`;
   if (described.at === key) return;
   described = { at: key, text: "" };
-  const { events, end } = await get(runPath(app.run, "log", { before: app.at + 1, minor: true })).catch(() => ({ events: [] }));
-  if (described.at !== key || !events.length) return;
+  const answer = await get(runPath(app.run, "log", { before: app.at + 1, minor: true })).catch(() => null);
+  if (described.at !== key) return;
+  // It is asked for again when the page is drawn next.
+  if (!answer) return void (described = { at: null, text: "" });
+  const { events, end } = answer;
+  if (!events.length) return;
   const [event] = events;
   described.text = `${moment(event.at)}  ${event.task ?? ""} ${event.text}`;
   app.moment = event.at;
-  if (end) app.seq = Math.max(app.seq ?? 0, end);
-  app.refresh();
+  if (end) app.seq = end;
+  app.redraw();
 }

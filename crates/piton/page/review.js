@@ -148,7 +148,6 @@ export class Talk {
     this.repaint();
     const comments = this.kept.drafts.map(({ file, side, blob, line, lines, text }) => ({ file, side, blob, line, lines, text }));
     if (await this.app.act(taskPath(this.app.run, this.id), { do: "review", comments })) this.kept.drafts = [];
-    else await this.app.refresh(true);
     this.keep();
     this.repaint();
   }

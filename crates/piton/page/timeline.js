@@ -201,7 +201,7 @@ export function timeline(app) {
         h("div", { class: "canvasbar" },
           h("div", { class: "row full" }, h("h1", { class: "h2" }, "Where the time went"), h("span", { class: "muted small wide-only" }, "of all tasks together; * and the red line: the critical path"),
             h("span", { class: "row right" },
-              h("button", { "aria-pressed": onlyCritical ? "true" : "false", on: { click: () => ((onlyCritical = !onlyCritical), arrange(), clamp(), drawing.draw(), app.refresh()) } }, "Critical path only"),
+              h("button", { "aria-pressed": onlyCritical ? "true" : "false", on: { click: () => ((onlyCritical = !onlyCritical), arrange(), clamp(), drawing.draw(), app.redraw()) } }, "Critical path only"),
               h("button", { "aria-label": "Smaller", on: { click: () => drawing.zoom(0.7) } }, "−"), h("button", { "aria-label": "Larger", on: { click: () => drawing.zoom(1.4) } }, "+"),
               h("button", { on: { click: () => (fit(), drawing.draw()) } }, "All"))),
           h("dl", { class: "figures five" }, Object.entries(PHASES).map(([phase, [tone, words]]) => h("div", {},

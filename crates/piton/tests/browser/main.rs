@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod pictures;
+mod reading;
 mod review;
 mod summary;
 
