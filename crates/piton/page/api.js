@@ -9,12 +9,46 @@ export class Problem extends Error {
   }
 }
 
+// What lets this browser in: a cookie goes to every port of the host, and this only to the page that it was given to.
+const KEY = "piton-key";
+let key = null;
+try {
+  key = localStorage.getItem(KEY);
+} catch {
+  // A browser that keeps nothing: it is asked again in the next tab.
+}
+
+export function keepKey(given) {
+  key = given;
+  try {
+    localStorage.setItem(KEY, given);
+  } catch {
+    // It is known in this tab.
+  }
+}
+
+// The key of an address that the server led to (`#key=K`, or `#key=K&/RUN/view`): it is kept, and not shown. Whether there
+// was one.
+export function takeKey() {
+  const found = /^#key=([\w.~+/=-]+)(?:&(.*))?$/.exec(location.hash);
+  if (!found) return false;
+  keepKey(found[1]);
+  history.replaceState(null, "", `${location.pathname}#${found[2] ?? "/"}`);
+  return true;
+}
+
+// Another tab was let in.
+export function onKey(hear) {
+  addEventListener("storage", (event) => event.key === KEY && event.newValue && hear());
+}
+
 // A question whose answer nobody waits for any more.
 export class Abandoned extends Error {}
 
 // A view reads the journal in milliseconds, and the diff of a large task in seconds. A command may wait for git.
 const READ_PATIENCE = 30_000;
 const COMMAND_PATIENCE = 120_000;
+export const ENTER = "/api/enter";
 
 async function ask(path, options, patience, abandoned) {
   const ended = new AbortController();
@@ -24,7 +58,8 @@ async function ask(path, options, patience, abandoned) {
   let response;
   let body;
   try {
-    response = await fetch(path, { credentials: "same-origin", ...options, signal: ended.signal });
+    const headers = { ...options.headers, ...(key && path !== ENTER && { "x-piton-key": key }) };
+    response = await fetch(path, { credentials: "same-origin", ...options, headers, signal: ended.signal });
     body = await response.json().catch((error) => (ended.signal.aborted ? Promise.reject(error) : {}));
   } catch {
     if (abandoned?.aborted) throw new Abandoned();
@@ -81,21 +116,45 @@ export function taskPath(run, task, rest, query) {
 // Three beats of the server: a laptop that slept, or a proxy that lost the connection.
 const SILENT = 50_000;
 const POLL = 3_000;
+// Then the stream is tried again: there may be room for it now.
+const POLLS = 20;
 
-// What is new, for as long as the page is open. The browser connects again by itself, with the last id that it saw.
+// What is new, for as long as the page can be seen. A browser has six connections for all tabs of a host, and each stream
+// takes one: a tab that is hidden lets go of its own. The next one begins with the last id that was seen.
 export class Live {
   constructor(hear) {
     this.hear = hear;
-    this.connect();
+    this.resume();
     setInterval(() => this.check(), 5_000);
     for (const kind of ["online", "pageshow", "focus"]) addEventListener(kind, () => this.check());
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.pause() : this.resume()));
+    addEventListener("pagehide", () => this.pause());
+    addEventListener("pageshow", () => this.resume());
+  }
+
+  pause() {
+    this.source?.close();
+    this.source = null;
+    this.isOpen = false;
+    clearInterval(this.polling);
+    this.polling = null;
+  }
+
+  resume() {
+    if (!document.hidden && !this.source && !this.isOver) this.connect();
+  }
+
+  // Nobody is let in with what this page has: the form, or another address, begins again.
+  stop() {
+    this.isOver = true;
+    this.pause();
   }
 
   connect() {
-    this.source?.close();
+    this.pause();
     this.heard = Date.now();
-    this.isOpen = false;
-    const source = new EventSource(this.last ? `/api/events?last=${name(this.last)}` : "/api/events");
+    const query = new URLSearchParams({ ...(key && { key }), ...(this.last && { last: this.last }) }).toString();
+    const source = new EventSource(query ? `/api/events?${query}` : "/api/events");
     this.source = source;
     const note = (kind) => (event) => {
       this.heard = Date.now();
@@ -109,12 +168,12 @@ export class Live {
       this.isOpen = false;
       if (wasOpen) this.hear("lost", {});
       // A browser that is not given a stream, or says too little to be given one: ask instead.
-      if (source.readyState === EventSource.CLOSED) this.poll();
+      if (source === this.source && source.readyState === EventSource.CLOSED) this.poll();
     });
   }
 
   check() {
-    if (!this.polling && Date.now() - this.heard > SILENT) {
+    if (this.source && !this.polling && Date.now() - this.heard > SILENT) {
       this.hear("lost", {});
       this.connect();
     }
@@ -122,6 +181,10 @@ export class Live {
 
   poll() {
     if (this.polling) return;
-    this.polling = setInterval(() => this.hear("poll", {}), POLL);
+    let left = POLLS;
+    this.polling = setInterval(() => {
+      if (left-- > 0) this.hear("poll", {});
+      else this.connect();
+    }, POLL);
   }
 }

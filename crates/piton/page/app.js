@@ -1,6 +1,6 @@
 // The frame around the views: which one is shown, of which run and when; what is new; the keyboard.
 
-import { Abandoned, Live, abandon, get, post, renew, runPath } from "./api.js";
+import { Abandoned, ENTER, Live, abandon, get, keepKey, onKey, post, renew, runPath, takeKey } from "./api.js";
 import { h, show } from "./dom.js";
 import { replayBar } from "./replay.js";
 import { overview } from "./overview.js";
@@ -112,6 +112,7 @@ function openView() {
 }
 
 async function navigate() {
+  if (takeKey()) return location.reload();
   const before = { run: app.run, view: app.route.view, rest: app.route.rest?.join("/") };
   app.route = parse();
   app.at = /^[1-9]\d{0,14}$/.test(app.route.query.at) ? Number(app.route.query.at) : null;
@@ -208,7 +209,10 @@ function drawMain() {
   document.body.className = app.at ? "past" : "";
   const count = app.inbox.length;
   document.title = `${count ? `(${count}) ` : ""}${app.view?.title?.() ?? "Overview"} · ${app.project?.name ?? "Piton"}`;
-  if (app.failed?.status === 401) return show(element("main"), login(app.failed));
+  if (app.failed?.status === 401) {
+    stream?.stop();
+    return show(element("main"), login(app.failed));
+  }
   const problem = app.failed ?? app.problem;
   const alert = problem && h("div", { class: "problem", role: "alert", "data-key": "problem" }, [problem.message, ...(problem.hints ?? [])].join("\n"));
   // The words of the command that was carried out.
@@ -256,14 +260,15 @@ function drawNav() {
 
 function login(problem) {
   if (!problem.password) {
-    return h("div", { class: "card stack" }, h("h1", {}, "This page needs its token"), h("p", {}, "Open the address that ", h("code", {}, "piton serve"), " printed. It lets this browser in until the server ends."));
+    return h("div", { class: "card stack" }, h("h1", {}, "This page needs its token"), h("p", {}, "Open the address that ", h("code", {}, "piton serve"), " printed last. It ends in ", h("code", {}, "?token="), " and more, and lets this browser in. If it is lost, end ", h("code", {}, "piton serve"), " and start it again: it prints another one."));
   }
   const field = h("input", { type: "password", id: "password", autocomplete: "current-password", required: true });
   const send = async (event) => {
     event.preventDefault();
     const given = element("password").value;
     try {
-      await post("/api/enter", { password: given });
+      const { key } = await post(ENTER, { password: given });
+      if (key) keepKey(key);
       location.reload();
     } catch (error) {
       app.problem = error;
@@ -344,8 +349,12 @@ function hear(kind, news) {
   else refresh();
 }
 
+let stream = null;
+
 async function begin() {
+  takeKey();
   addEventListener("hashchange", navigate);
+  onKey(() => app.failed?.status === 401 && location.reload());
   addEventListener("keydown", press);
   try {
     app.project = await get("/api/project");
@@ -355,9 +364,9 @@ async function begin() {
     if (problem.status === 401) return;
   }
   await navigate();
-  new Live(hear);
+  stream = new Live(hear);
   // Ages grow without news.
-  setInterval(() => !app.at && !loading && draw(), 5_000);
+  setInterval(() => !app.at && !loading && !document.hidden && draw(), 5_000);
 }
 
 begin();

@@ -69,3 +69,59 @@ fn a_view_that_cannot_be_drawn_says_so_and_the_next_look_goes_on() {
     browser.until_shows("test -s T3.txt");
     browser.until_is("!document.querySelector('.problem')");
 }
+
+/// Remember the streams that a page opens from now on.
+const STREAMS: &str = "window.streams = []; window.EventSource = class extends EventSource { constructor(url) { super(url); window.streams.push(this); } }";
+
+/// What a browser says to a page whose tab is hidden, or shown again.
+fn set_hidden(window: &Window, is_hidden: bool) {
+    window.browser.script(&format!(
+        "Object.defineProperty(document, 'hidden', {{ configurable: true, get: () => {is_hidden} }});
+         document.dispatchEvent(new Event('visibilitychange'))"
+    ));
+}
+
+#[test]
+fn a_hidden_tab_lets_go_of_its_stream_and_goes_on_where_it_was() {
+    let Some(window) = Window::open(waiting(), "") else { return };
+    let browser = &window.browser;
+    browser.devtools("Page.addScriptToEvaluateOnNewDocument", &serde_json::json!({ "source": STREAMS }));
+    let at = browser.url();
+    browser.open("about:blank");
+    browser.open(&at);
+    browser.until_shows("live");
+    set_hidden(&window, true);
+    assert_eq!(browser.script("return streams.map((one) => one.readyState)"), serde_json::json!([2]));
+    // What happens meanwhile is there as soon as the tab is shown.
+    let _ = window.sandbox.run("raise T2 --attempts 5").exits(0);
+    set_hidden(&window, false);
+    browser
+        .until_is("streams.length === 2 && streams[1].readyState === 1 && streams[1].url.includes('last=')");
+    browser.until_shows("5 attempts");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn the_key_of_the_page_is_kept_and_sent_and_not_shown() {
+    let Some(window) = Window::open(waiting(), "") else { return };
+    let browser = &window.browser;
+    let record = "window.asked = []; const real = window.fetch; window.fetch = (path, options) => \
+        (window.asked.push([path, options?.headers?.['x-piton-key'] ?? null]), real(path, options));";
+    browser.devtools(
+        "Page.addScriptToEvaluateOnNewDocument",
+        &serde_json::json!({ "source": format!("{record} {STREAMS}") }),
+    );
+    let known = browser.script("return localStorage.getItem('piton-key') ?? 'made-up'");
+    let known = known.as_str().expect("a key");
+    let (base, _) = window.url.split_once('?').expect("a token");
+    browser.open("about:blank");
+    browser.open(&format!("{base}#key={known}"));
+    browser.until_shows("Waiting for you (");
+    assert!(!browser.url().contains("key"), "{}", browser.url());
+    browser.until_is(&format!("asked.length > 3 && asked.every(([, key]) => key === '{known}')"));
+    browser.until_is(&format!("streams[0].url.includes('key={known}')"));
+    // Also in the next tab, which is opened without it.
+    browser.open("about:blank");
+    browser.open(base);
+    browser.until_is(&format!("asked.length > 3 && asked.every(([, key]) => key === '{known}')"));
+}
