@@ -101,6 +101,15 @@ export function post(path, body) {
   return ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }, COMMAND_PATIENCE);
 }
 
+// What this tab remembers, if it can be read.
+export function recall(storage, key, otherwise) {
+  try {
+    return JSON.parse(storage.getItem(key)) ?? otherwise;
+  } catch {
+    return otherwise;
+  }
+}
+
 const name = encodeURIComponent;
 
 export function runPath(run, rest, query) {

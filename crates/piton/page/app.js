@@ -175,8 +175,8 @@ async function load(number, isNews) {
   app.run = currentRun();
   let failed = [shown, runs, inbox].find(({ reason }) => reason && !(reason instanceof Abandoned))?.reason ?? null;
   if (app.run !== run) {
-    // It was not known which run is meant, or another one has begun.
-    if (run) openView();
+    // It was not known which run is meant, or another one has begun: a view is about one run from its start.
+    openView();
     failed ??= await look(app.view).then(() => null, (reason) => reason);
     if (number !== latest) return;
   }
@@ -365,8 +365,12 @@ async function begin() {
   }
   await navigate();
   stream = new Live(hear);
-  // Ages grow without news.
-  setInterval(() => !app.at && !loading && !document.hidden && draw(), 5_000);
+  // Ages grow without news, and so does what is on disk only.
+  setInterval(() => {
+    if (app.at || loading || document.hidden || app.failed?.status === 401) return;
+    if (app.view?.isMoving?.()) refresh();
+    else draw();
+  }, 5_000);
 }
 
 begin();

@@ -18,11 +18,14 @@ export class Drawing {
     on("wheel", this.wheel, { passive: false });
     on("keydown", this.key);
     this.scheme = matchMedia("(prefers-color-scheme: dark)");
-    this.scheme.addEventListener("change", () => this.draw());
+    this.redraw = () => this.draw();
+    this.scheme.addEventListener("change", this.redraw);
   }
 
   leave() {
     this.observer.disconnect();
+    this.scheme.removeEventListener("change", this.redraw);
+    cancelAnimationFrame(this.due);
   }
 
   resize() {

@@ -24,26 +24,31 @@ export function diffView(app, id) {
     if (file.isPainted) show(file.box, table(talk, file));
   }
 
+  const isWriting = () => document.activeElement?.id === "comment";
+
   function toggle(event, file) {
     file.isOpen = event.currentTarget.open;
     if (file.isOpen && !file.isPainted) paint(file);
   }
 
   return {
+    // Lines do not move below somebody who writes about them.
+    isWriting,
     async load() {
+      if (files && isWriting()) return;
       try {
         const answer = await get(taskPath(app.run, id, "review", { at: app.at }));
         failed = null;
         const text = JSON.stringify(answer);
         if (text === known) return;
         // A file that was opened or closed stays so, in the place where it is.
-        const before = new Map((files ?? []).map((file) => [file.name, file]));
+        const before = new Map((files ?? []).map((file) => [file.key, file]));
         if (answer.diff !== data?.diff) files = parse(answer.diff);
         [data, known] = [answer, text];
         for (const file of files) {
-          file.isOpen ??= before.get(file.name)?.isOpen;
+          file.isOpen ??= before.get(file.key)?.isOpen;
           file.blobs = blobs(file, data.files);
-          file.box ??= before.get(file.name)?.box ?? h("div", { class: "diff", "data-own": "1" });
+          file.box ??= before.get(file.key)?.box ?? h("div", { class: "diff", "data-own": "1" });
         }
         talk.set(data, files);
         files.forEach(paint);
@@ -58,8 +63,8 @@ export function diffView(app, id) {
       return h("div", {},
         files.length > 0 ? h("p", { class: "muted" }, `${counted(files.length, "file")}, `, h("span", { class: "tone-good" }, `+${sum("added")}`), " ", h("span", { class: "tone-bad" }, `-${sum("removed")}`)) : h("p", { class: "empty" }, data.nothing ?? "It has changed nothing."),
         talk.before(),
-        files.map((file) => h("details", { class: "file", "data-key": file.name, open: file.isOpen, on: { toggle: (event) => toggle(event, file) } },
-          h("summary", {}, h("span", { class: "mono" }, file.name), h("span", { class: "small tone-good" }, `+${file.added}`), h("span", { class: "small tone-bad" }, `-${file.removed}`), talk.count(file)),
+        files.map((file) => h("details", { class: "file", "data-key": file.key, open: file.isOpen, on: { toggle: (event) => toggle(event, file) } },
+          h("summary", {}, h("span", { class: "mono" }, file.before === file.name ? file.name : `${file.before} → ${file.name}`), h("span", { class: "small tone-good" }, `+${file.added}`), h("span", { class: "small tone-bad" }, `-${file.removed}`), talk.count(file)),
           file.box)),
         talk.bar());
     },
@@ -72,36 +77,66 @@ function blobs({ name, before, index }, versions) {
   return { old: find(before, "old_blob", index[0]), new: find(name, "new_blob", index[1]) };
 }
 
+// git writes a name with special characters in quotes, and a tab behind one with spaces.
+function named(text) {
+  const plain = text.replace(/\t$/, "");
+  if (!plain.startsWith('"')) return plain;
+  const bytes = [];
+  const SPECIAL = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13 };
+  for (const [, octal, escaped, other] of plain.slice(1, -1).matchAll(/\\([0-7]{3})|\\(.)|([^\\])/gsu)) {
+    if (octal) bytes.push(parseInt(octal, 8));
+    else bytes.push(...(escaped in SPECIAL ? [SPECIAL[escaped]] : new TextEncoder().encode(escaped ?? other)));
+  }
+  return new TextDecoder().decode(new Uint8Array(bytes));
+}
+
+const sideOf = (text) => (text === "/dev/null" ? null : named(text).slice(2));
+
 export function parse(text) {
   const files = [];
-  let [file, old, now] = [null, 0, 0];
+  // `left`: how many lines of both versions the hunk still has.
+  let [file, old, now, left] = [null, 0, 0, [0, 0]];
   for (const line of text.split("\n")) {
-    if (line.startsWith("diff --git ")) {
-      const name = line.replace(/^diff --git a\/.* b\//, "");
+    const isInside = left[0] > 0 || left[1] > 0;
+    if (!isInside && line.startsWith("diff --git ")) {
+      const name = named(line.replace(/^diff --git (".*" |a\/.* )(?="?b\/)/, "")).slice(2);
       file = { name, before: name, index: [], lines: [], added: 0, removed: 0 };
       files.push(file);
-      old = now = 0;
     } else if (!file) {
       continue;
-    } else if (line.startsWith("@@")) {
-      const [, from, to] = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line) ?? [null, 1, 1];
-      [old, now] = [Number(from), Number(to)];
+    } else if (!isInside && line.startsWith("@@")) {
+      const [, from, olds, to, nows] = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))?/.exec(line) ?? [null, 1, 1, 1, 1];
+      [old, now, left] = [Number(from), Number(to), [Number(olds ?? 1), Number(nows ?? 1)]];
       file.lines.push({ kind: "hunk", text: line });
-    } else if (!old && !now) {
-      if (line.startsWith("rename from ")) file.before = line.slice(12);
+    } else if (line.startsWith("\\")) {
+      file.lines.push({ kind: "hunk", text: line.slice(2) });
+    } else if (!isInside) {
+      if (line.startsWith("--- ")) file.before = sideOf(line.slice(4)) ?? file.before;
+      if (line.startsWith("+++ ")) file.name = sideOf(line.slice(4)) ?? file.name;
+      if (line.startsWith("rename from ")) file.before = named(line.slice(12));
+      if (line.startsWith("rename to ")) file.name = named(line.slice(10));
       if (line.startsWith("index ")) file.index = line.slice(6).split(" ")[0].split("..");
       if (/^(new file|deleted file|rename|Binary|similarity|old mode|new mode)/.test(line)) file.lines.push({ kind: "hunk", text: line });
     } else if (line.startsWith("+")) {
       file.lines.push({ kind: "add", now: now++, text: line.slice(1) });
       file.added++;
+      left[1]--;
     } else if (line.startsWith("-")) {
       file.lines.push({ kind: "del", old: old++, text: line.slice(1) });
       file.removed++;
-    } else if (line.startsWith(" ")) {
+      left[0]--;
+    } else {
+      // Some write an empty line of both versions without its space.
       file.lines.push({ kind: "", old: old++, now: now++, text: line.slice(1) });
-    } else if (line.startsWith("\\")) {
-      file.lines.push({ kind: "hunk", text: line.slice(2) });
+      left = [left[0] - 1, left[1] - 1];
     }
+  }
+  // Work in several parts may have a file several times.
+  const times = new Map();
+  for (const one of files) {
+    const time = (times.get(one.name) ?? 0) + 1;
+    times.set(one.name, time);
+    one.key = time > 1 ? `${one.name} (${time})` : one.name;
   }
   return files;
 }

@@ -21,8 +21,9 @@ function fill(element, props, children) {
       // One property after the other: the policy forbids the attribute.
       for (const [key, one] of Object.entries(value)) element.style.setProperty(key, one);
       element.styled = value;
-    } else if (name === "value") {
-      element.value = value;
+    } else if (name === "value" || (name === "checked" && element.nodeName === "INPUT")) {
+      element[name] = value;
+      element.given = { ...element.given, [name]: value };
     } else {
       element.setAttribute(name, value === true ? "" : value);
     }
@@ -71,20 +72,43 @@ function patch(parent, wanted) {
     const key = child.dataset?.key;
     if (key) keyed.set(key, child);
   }
+  // How many of each kind are still to come. What is not among them goes first, so that the rest need not move.
+  const rest = new Map();
+  const count = (node, by) => rest.set(kind(node), (rest.get(kind(node)) ?? 0) + by);
+  wanted.forEach((node) => count(node, 1));
   let at = parent.firstChild;
+  const clear = () => {
+    while (at && !rest.get(kind(at))) {
+      const gone = at;
+      at = at.nextSibling;
+      gone.remove();
+    }
+  };
+  // A node that would lose its focus or its place if it moved: the others make way for it.
+  const reach = (node) => {
+    while (at !== node) {
+      const other = at;
+      at = at.nextSibling;
+      if (other.dataset?.key || other.dataset?.own) parent.append(other);
+      else other.remove();
+    }
+  };
   for (const next of wanted) {
+    clear();
+    count(next, -1);
+    const key = next.dataset?.key;
+    const known = next.real ?? (key && keyed.get(key));
+    const isKnown = known && known.parentNode === parent && (next.real || same(known, next));
+    if (isKnown && known !== at) {
+      const isHeld = known.contains(document.activeElement) || known.dataset?.own;
+      if (isHeld && at && at.compareDocumentPosition(known) & Node.DOCUMENT_POSITION_FOLLOWING) reach(known);
+      else parent.insertBefore(known, at);
+      at = known;
+    }
     if (next.real) {
       if (at === next.real) at = at.nextSibling;
       else parent.insertBefore(next.real, at);
-      continue;
-    }
-    const key = next.dataset?.key;
-    const known = key && keyed.get(key);
-    if (known && known !== at && same(known, next)) {
-      parent.insertBefore(known, at);
-      at = known;
-    }
-    if (at && same(at, next)) {
+    } else if (at && same(at, next)) {
       update(at, next);
       at = at.nextSibling;
     } else {
@@ -97,6 +121,8 @@ function patch(parent, wanted) {
     gone.remove();
   }
 }
+
+const kind = (node) => `${node.nodeType} ${node.nodeName} ${node.dataset?.key ?? ""}`;
 
 function same(one, other) {
   return one.nodeType === other.nodeType && one.nodeName === other.nodeName && (one.dataset?.key ?? "") === (other.dataset?.key ?? "");
@@ -129,8 +155,17 @@ function update(kept, next) {
     if (next.value !== kept.value) kept.value = next.value;
     return;
   }
-  if (kept.nodeName === "TEXTAREA" || kept.nodeName === "INPUT") return;
+  if (kept.nodeName === "TEXTAREA" || kept.nodeName === "INPUT") return give(kept, next.given);
   patch(kept, [...next.childNodes]);
+}
+
+// A field keeps what somebody types in it, until it is given another value than before.
+function give(field, given = {}) {
+  for (const [name, none] of [["value", null], ["checked", false]]) {
+    const [before, now] = [field.given?.[name] ?? none, given[name] ?? none];
+    if (now !== before && now !== null && field[name] !== now) field[name] = now;
+  }
+  field.given = given;
 }
 
 // A list of which only what can be seen is made. `rows` are values, `make(row, index)` makes one element of `height`.

@@ -13,6 +13,8 @@ const CELL = 8;
 export function graph(app) {
   let [layout, tasks, plan, index, hits, marked] = [null, [], null, new Map(), new Set(), null];
   let names = {};
+  // The task of the address that was gone to already.
+  let shown = null;
   const folded = new Set();
   const drawing = new Drawing({ label: "The plan as a graph. The list of tasks has the same in text.", paint, pick, open, least: 0.01 });
   drawing.place = fit;
@@ -234,12 +236,17 @@ export function graph(app) {
   }
 
   function search(event) {
-    const words = event.target.value.toLowerCase();
-    hits = new Set(words ? tasks.flatMap(({ id, title }, at) => (id.toLowerCase().includes(words) || title.toLowerCase().includes(words) ? [at] : [])) : []);
+    find(event.target.value);
     const [first] = hits;
     if (first !== undefined) center(first);
-    document.getElementById("graph-hits").textContent = words ? `${hits.size} found` : "";
     drawing.draw();
+  }
+
+  function find(text) {
+    const words = text.toLowerCase();
+    hits = new Set(words ? tasks.flatMap(({ id, title }, at) => (id.toLowerCase().includes(words) || title.toLowerCase().includes(words) ? [at] : [])) : []);
+    const note = document.getElementById("graph-hits");
+    if (note) note.textContent = words ? `${hits.size} found` : "";
   }
 
   function center(at) {
@@ -266,23 +273,29 @@ export function graph(app) {
       const statuses = layout && (await app.get("graph", { part: "statuses" }));
       if (!statuses || statuses.plan !== plan) {
         const answer = await app.get("graph");
+        const chosen = tasks[marked]?.id;
         [layout, plan, names] = [answer.layout, answer.plan, answer.group_titles ?? {}];
         tasks = layout.nodes.map(({ id }, at) => ({ id, title: answer.titles[at], status: answer.statuses[at] }));
         arrange();
+        // Another plan has other places: the mark and what was found stay with their tasks.
+        const at = tasks.findIndex(({ id }) => id === chosen);
+        marked = at >= 0 ? at : null;
+        find(document.getElementById("graph-search")?.value ?? "");
         if (drawing.width && !drawing.placed) drawing.placed = fit();
-        const { task } = app.route.query;
-        const at = tasks.findIndex(({ id }) => id === task);
-        if (at >= 0) center(at);
       } else {
         statuses.statuses.forEach((status, at) => (tasks[at].status = status));
       }
+      const { task } = app.route.query;
+      const to = task && task !== shown ? tasks.findIndex(({ id }) => id === task) : -1;
+      if (to >= 0) center(to);
+      shown = task;
       drawing.draw();
     },
     draw() {
       const chosen = marked !== null && tasks[marked];
       return [
         h("div", { class: "canvasbar" }, h("h1", { class: "hidden" }, "Graph"),
-          h("input", { type: "search", placeholder: "Search a task", "aria-label": "Search a task", on: { input: search, keydown: next } }),
+          h("input", { type: "search", id: "graph-search", placeholder: "Search a task", "aria-label": "Search a task", on: { input: search, keydown: next } }),
           h("span", { class: "muted small", id: "graph-hits", "data-own": "1" }),
           chosen && h("a", { class: "button", href: app.link("task", [chosen.id]) }, `Open ${chosen.id}`),
           h("span", { class: "right row" },

@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { moment } from "./words.js";
 
-const STATUS = { merged: ["✓", "good", "landed"], merging: ["◆", "busy", "lands now"], ready: ["◆", "busy", "ready"], pending: ["▸", "quiet", "on its way"] };
+const STATUS = { merged: ["✓", "good", "landed"], merging: ["◆", "busy", "landing now"], ready: ["◆", "busy", "ready"], pending: ["▸", "quiet", "on its way"] };
 const SHOWN = 200;
 
 export function landing(app) {

@@ -1,11 +1,9 @@
 // What waits for you, then where the run stands, then the other runs.
 
 import { h } from "./dom.js";
-import { KIND, age, ago, clock, counted, millis, runTone, span, spent, statusOf, tokens } from "./words.js";
-import { taskPath } from "./api.js";
+import { KIND, UNDER_WAY, age, ago, clock, counted, millis, runTone, span, spent, statusOf, tokens } from "./words.js";
+import { recall, taskPath } from "./api.js";
 import { FAILED } from "./output.js";
-
-const UNDER_WAY = ["in_progress", "confirming", "verifying", "verified", "merging"];
 
 export function overview(app) {
   let data = null;
@@ -19,7 +17,8 @@ export function overview(app) {
       app.seq = log.end;
       if (app.at) app.moment = answer.now;
     },
-    draw: () => h("div", { class: "stack" }, h("h1", { class: "hidden" }, "Overview"), !app.at && inbox(app), data ? run(app, data, recent) : noRun(app), others(app)),
+    // Other runs are shown as they are now.
+    draw: () => h("div", { class: "stack" }, h("h1", { class: "hidden" }, "Overview"), !app.at && inbox(app), data ? run(app, data, recent) : noRun(app), !app.at && others(app)),
   };
 }
 
@@ -40,7 +39,15 @@ function inbox(app) {
     h("div", { class: "row" }, h("h2", { id: "inbox-title" }, items.length ? `Waiting for you (${items.length})` : "Waiting for you")), body);
 }
 
-const answers = new Map();
+// What is typed as an answer, by the key of its item: it stays until it is sent, also if the page is loaded again.
+const ANSWERS = "piton answers";
+const answers = new Map(recall(sessionStorage, ANSWERS, []));
+function keepAnswer(key, text) {
+  if (text === null) answers.delete(key);
+  else answers.set(key, text);
+  sessionStorage.setItem(ANSWERS, JSON.stringify([...answers]));
+}
+
 const hasFailed = (item) => item.kind === "given_up" && item.tasks.length > 0;
 
 function waiting(app, item, isSeen) {
@@ -58,20 +65,29 @@ function waiting(app, item, isSeen) {
 }
 
 // Where a check has said what is wrong.
-function failingLine(app, id, run = app.run) {
-  return h("a", { class: "button", href: app.link("task", [id, "output", FAILED], { line: "failing" }, run), "aria-label": `The failing line of ${id}` }, "Failing line");
+export function failingLine(app, id, run = app.run, words = "Failing line") {
+  return h("a", { class: "button", href: app.link("task", [id, "output", FAILED], { line: "failing" }, run), "aria-label": words.endsWith(id) ? null : `${words} of ${id}` }, words);
+}
+
+// An item is about one task or several: each of them has its own line.
+function failingLines(app, item) {
+  if (!hasFailed(item)) return null;
+  const [first, ...others] = item.tasks.slice(0, 3);
+  return [failingLine(app, first, item.run), others.map((id) => failingLine(app, id, item.run, `Failing line of ${id}`))];
 }
 
 function commands(app, item) {
-  return h("div", { class: "row" }, hasFailed(item) && failingLine(app, item.tasks[0], item.run), item.helps.slice(0, 3).map((help) => command(help)));
+  return h("div", { class: "row" }, failingLines(app, item), item.helps.slice(0, 3).map((help) => command(help)));
 }
 
 export function command(help) {
   const [typed, about] = help.split("   ");
   const copy = async (event) => {
     const button = event.currentTarget;
-    await navigator.clipboard?.writeText(typed);
-    button.textContent = "Copied";
+    // Without HTTPS, a page of another machine has no clipboard: the text is selected instead.
+    const isCopied = await navigator.clipboard?.writeText(typed).then(() => true, () => false);
+    if (!isCopied) getSelection().selectAllChildren(button.parentElement.querySelector("code"));
+    button.textContent = isCopied ? "Copied" : "Selected";
     setTimeout(() => (button.textContent = "Copy"), 1500);
   };
   return h("span", { class: "command" }, h("code", {}, typed), about && h("span", { class: "small muted" }, about),
@@ -87,13 +103,14 @@ function actions(app, item, isSeen) {
   const attempts = Number(item.helps.map((help) => /^piton raise .*--attempts (\d+)/.exec(help)?.[1]).find(Boolean) ?? 0);
   const open = answers.get(item.key);
   const toggle = () => {
-    if (open === undefined) answers.set(item.key, "");
-    else answers.delete(item.key);
+    keepAnswer(item.key, open === undefined ? "" : null);
     app.redraw();
   };
   const send = async () => {
-    const text = document.getElementById(`answer-${item.key}`).value;
-    if (await app.act(taskPath(item.run, task), { do: "answer", text })) answers.delete(item.key);
+    const text = answers.get(item.key) ?? "";
+    // What is typed meanwhile is not sent, and stays.
+    if ((await app.act(taskPath(item.run, task), { do: "answer", text })) && answers.get(item.key) === text) keepAnswer(item.key, null);
+    app.redraw();
   };
   return h("div", { class: "stack" },
     h("div", { class: "row" },
@@ -102,12 +119,12 @@ function actions(app, item, isSeen) {
       isOne && verbs.has("unblock") && h("button", { on: { click: order({ do: "unblock" }) } }, "Unblock"),
       isOne && verbs.has("skip") && h("button", { on: { click: () => confirm(`Continue without ${task}?`) && order({ do: "skip" })() } }, "Skip"),
       isOne && attempts > 0 && h("button", { on: { click: order({ do: "raise", attempts }) } }, `Allow ${attempts} attempts`),
-      hasFailed(item) && failingLine(app, task, item.run),
+      failingLines(app, item),
       !isSeen && h("button", { class: "quiet", on: { click: () => app.act("/api/inbox/seen", { keys: [item.key] }) } }, "Mark as seen"),
       item.helps.filter((help) => !/^piton (answer|retry|unblock|skip|raise|output) /.test(help)).slice(0, 2).map((help) => command(help))),
     open !== undefined && h("div", { class: "stack", "data-key": "answer" },
       h("label", { for: `answer-${item.key}` }, `What the next agent of ${task} should do`),
-      h("textarea", { id: `answer-${item.key}` }),
+      h("textarea", { id: `answer-${item.key}`, value: open, on: { input: (event) => keepAnswer(item.key, event.target.value) } }),
       h("div", { class: "row" }, h("button", { class: "first", on: { click: send } }, "Send answer"), h("button", { on: { click: toggle } }, "Cancel"))));
 }
 
@@ -133,7 +150,8 @@ function run(app, data, recent) {
   const left = status.counts.total - (status.counts.completed ?? 0) - (status.counts.skipped ?? 0);
   return h("div", { class: "stack", "data-key": "run" },
     h("section", { class: "card", "aria-labelledby": "run-title" },
-      h("div", { class: "head" }, h("h2", { id: "run-title", class: "big" }, status.name || status.run), h("span", { class: `chip ${runTone(status.state)}` }, status.state.status.replaceAll("_", " "))),
+      h("div", { class: "head" }, h("h2", { id: "run-title", class: "big" }, status.name || status.run), h("span", { class: `chip ${runTone(status.state)}` }, status.state.status.replaceAll("_", " ")),
+        app.project?.control && !app.at && status.engine_alive && status.state.status === "running" && h("button", { class: "right", on: { click: () => stop(app, status.run) } }, "Stop the run")),
       h("p", { class: "muted" }, status.state_text === status.state.status ? (status.target ? `Lands on ${status.target}` : "") : [status.state_text, status.target ? `, landing on ${status.target}` : ""]),
       progressBar(status.counts, true),
       h("div", { class: "legend" }, legend.map(([name, count]) => {
@@ -145,17 +163,22 @@ function run(app, data, recent) {
         figure(left && status.engine_alive ? "Time left" : "Started", left && status.engine_alive ? (data.eta_ms === null ? "not known yet" : `about ${span(data.eta_ms)}`) : ago(status.created, now)),
         figure("Agents at work", String(busy.filter((task) => task.status === "in_progress").length)),
         figure("Spent", spent(bill)),
-        read && figure("Tokens read", read))),
+        read && figure("Input tokens", read))),
     h("div", { class: "two" },
       h("div", { class: "stack" },
         h("section", { class: "card", "aria-labelledby": "busy-title" }, h("h2", { id: "busy-title" }, `Under way (${busy.length})`),
           busy.length ? taskLines(app, busy, now) : h("p", { class: "empty" }, status.engine_alive ? "Nothing is under way." : "No engine is at work.")),
-        rest.length > 0 && h("section", { class: "card", "aria-labelledby": "rest-title" }, h("h2", { id: "rest-title" }, "Not well"), taskLines(app, rest.slice(0, 20), now))),
+        rest.length > 0 && h("section", { class: "card", "aria-labelledby": "rest-title" }, h("h2", { id: "rest-title" }, "Needs attention"), taskLines(app, rest.slice(0, 20), now))),
       h("div", { class: "stack" },
         status.groups.length > 1 && h("section", { class: "card", "aria-labelledby": "groups-title" }, h("h2", { id: "groups-title" }, "Groups"), groups(app, status.groups)),
         h("section", { class: "card", "aria-labelledby": "recent-title" },
-          h("div", { class: "row" }, h("h2", { id: "recent-title" }, "Lately"), h("a", { class: "right small", href: app.link("journal") }, "Journal")),
+          h("div", { class: "row" }, h("h2", { id: "recent-title" }, "Recent events"), h("a", { class: "right small", href: app.link("journal") }, "Journal")),
           h("ul", { class: "plain" }, recent.map((event) => eventLine(app, event)))))));
+}
+
+// What `piton stop` does.
+function stop(app, run) {
+  if (confirm("Stop the run? Agents at work finish first. `piton run` resumes it.")) app.act(`/api/runs/${encodeURIComponent(run)}`, { do: "stop" });
 }
 
 function figure(name, value) {

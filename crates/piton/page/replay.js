@@ -9,7 +9,11 @@ let timer = null;
 
 export function replayBar(app, footer) {
   footer.hidden = !app.at;
-  if (!app.at) return;
+  if (!app.at) {
+    clearTimeout(timer);
+    timer = null;
+    return;
+  }
   const end = Math.max(app.seq ?? app.at, app.at);
   const to = (at) => app.link(app.route.view, app.route.rest, { ...app.route.query, at });
   const slide = (event) => {
@@ -21,7 +25,7 @@ export function replayBar(app, footer) {
       if (app.at) location.replace(to(at));
     }, 120);
   };
-  const slider = h("input", { type: "range", min: 1, max: end, step: 1, value: app.at, id: "replay-slider", "aria-label": "Event", on: { input: slide } });
+  const slider = h("input", { type: "range", min: 1, max: end, step: 1, id: "replay-slider", "aria-label": "Event", on: { input: slide } });
   show(footer,
     h("strong", {}, "Replay"), h("span", { class: "muted small nowrap", id: "replay-at" }, `event ${app.at} of ${end}`),
     h("a", { class: "button", href: to(Math.max(1, app.at - 1)), "aria-label": "Earlier event" }, "‹"), slider, h("a", { class: "button", href: to(Math.min(end, app.at + 1)), "aria-label": "Later event" }, "›"),

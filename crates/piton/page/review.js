@@ -2,7 +2,7 @@
 // content that its author saw: if that has changed, the draft is shown apart, and never at another line.
 
 import { h } from "./dom.js";
-import { taskPath } from "./api.js";
+import { recall, taskPath } from "./api.js";
 import { command } from "./overview.js";
 import { counted, moment } from "./words.js";
 
@@ -18,7 +18,7 @@ export class Talk {
     Object.assign(this, { app, id, repaint, comments: [], files: [], range: null });
     this.key = `piton review ${app.run} ${id}`;
     // `open`: what is being written. `held`: a draft that waits for other lines.
-    this.kept = { drafts: [], open: null, held: null, ...JSON.parse(sessionStorage.getItem(this.key) ?? "{}") };
+    this.kept = { drafts: [], open: null, held: null, ...recall(sessionStorage, this.key, {}) };
   }
 
   get may() {
@@ -146,8 +146,10 @@ export class Talk {
     this.put();
     this.changed();
     this.repaint();
-    const comments = this.kept.drafts.map(({ file, side, blob, line, lines, text }) => ({ file, side, blob, line, lines, text }));
-    if (await this.app.act(taskPath(this.app.run, this.id), { do: "review", comments })) this.kept.drafts = [];
+    const sent = [...this.kept.drafts];
+    const comments = sent.map(({ file, side, blob, line, lines, text }) => ({ file, side, blob, line, lines, text }));
+    // What is written meanwhile stays.
+    if (await this.app.act(taskPath(this.app.run, this.id), { do: "review", comments })) this.kept.drafts = this.kept.drafts.filter((draft) => !sent.includes(draft));
     this.keep();
     this.repaint();
   }
@@ -197,7 +199,7 @@ export class Talk {
     return [
       said.map(({ one }) => this.row(`said ${one.id}`, one.place === "moved" && h("div", { class: "small muted" }, `written on line ${one.line}, before the file changed`), this.said(one))),
       drafts.filter(isHere).map((draft) => this.row(`draft ${side} ${draft.line} ${number}`, this.draft(draft))),
-      open && isHere(open) && this.row("open", this.composer(open)),
+      open && isHere(open) && this.row(`open ${open.side} ${open.line}`, this.composer(open)),
     ];
   }
 

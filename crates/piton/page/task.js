@@ -2,8 +2,9 @@
 
 import { h } from "./dom.js";
 import { get, taskPath } from "./api.js";
-import { command, eventLine } from "./overview.js";
-import { age, counted, moment, span, spent, statusOf } from "./words.js";
+import { Events } from "./journal.js";
+import { command } from "./overview.js";
+import { UNDER_WAY, age, counted, moment, span, spent, statusOf } from "./words.js";
 import { failingLine, outputView } from "./output.js";
 import { diffView } from "./diff.js";
 
@@ -12,9 +13,9 @@ const TABS = { attempts: "Attempts", output: "Output", diff: "Changes", asked: "
 export function task(app) {
   const [id, tab = "attempts", job] = app.route.rest;
   let data = null;
-  let part = null;
   const output = tab === "output" ? outputView(app, id, job) : null;
   const diff = tab === "diff" ? diffView(app, id) : null;
+  const events = tab === "events" ? new Events(app, () => ({ task: id, minor: true })) : null;
   return {
     title: () => id,
     async load() {
@@ -22,15 +23,17 @@ export function task(app) {
       if (app.at) app.moment = data.now_ms;
       if (output) await output.load(data);
       if (diff) await diff.load();
-      if (tab === "events") part = (await app.get("log", { task: id, minor: true })).events;
+      if (events) await events.load();
     },
     leave: () => output?.leave(),
+    // What an agent writes is on disk before it is in the journal.
+    isMoving: () => UNDER_WAY.includes(data?.task.status) && !diff?.isWriting(),
     draw() {
       if (!data) return h("p", { class: "empty" }, "Loading…");
       return h("div", {}, header(app, data), tab === "attempts" && why(app, data),
         h("nav", { class: "tabs", "aria-label": "Parts of the task" }, Object.entries(TABS).map(([name, title]) => h("a", { href: app.link("task", [id, name]), "aria-current": name === tab && "page" }, title))),
         tab === "attempts" && attempts(app, data), output?.draw(), diff?.draw(), tab === "asked" && asked(app, data),
-        tab === "events" && h("section", { class: "card" }, h("ul", { class: "plain events" }, (part ?? []).map((event) => eventLine(app, event, true)))));
+        events?.events && events.draw());
     },
   };
 }
@@ -93,7 +96,7 @@ function attempts(app, data) {
 const END = {
   landed: (end) => ["good", `landed as ${end.commit.slice(0, 10)}`],
   completed: () => ["good", "completed"],
-  failed: (end) => [end.next === "again" ? "warning" : "bad", end.next === "again" ? "failed, to be tried again" : `failed, ${end.next}`],
+  failed: (end) => [end.next === "again" ? "warning" : "bad", end.next === "again" ? "failed, will be retried" : `failed, ${end.next}`],
   released: (end) => ["quiet", `released: ${end.reason}`],
   given_up: (end) => ["bad", `abandoned by ${end.by}: ${end.reason}`],
   cut_off: () => ["quiet", "cut off"],

@@ -1,6 +1,7 @@
 // All tasks in their groups. Only what can be seen is made, so that ten thousand are as quick as ten.
 
 import { Window, h } from "./dom.js";
+import { failingLine } from "./overview.js";
 import { STATUS, age, statusOf } from "./words.js";
 
 const ROW = 36;
@@ -11,7 +12,7 @@ export function tasks(app) {
   const folded = new Set();
   let data = null;
   let rows = [];
-  let selected = -1;
+  let selected = null;
 
   function groupRow({ group, count, title }) {
     const isFolded = folded.has(group);
@@ -49,12 +50,14 @@ export function tasks(app) {
 
   function taskRow(app, task) {
     const [sign, tone, word] = statusOf(task.status);
-    return h("a", { class: "rowlink", "data-key": task.id, href: app.link("task", [task.id]), "aria-selected": rows[selected] === task ? "true" : null },
+    const main = h("a", { class: "rowlink", href: app.link("task", [task.id]) },
       h("span", { class: `sign tone-${tone}`, "aria-hidden": "true" }, sign), h("span", { class: "id" }, task.id),
       h("span", { class: "title" }, task.title ?? ""),
       task.attempt > 1 && h("span", { class: "muted small wide-only" }, `attempt ${task.attempt}`),
       h("span", { class: `state small tone-${tone}` }, word),
       h("span", { class: "muted small nowrap wide-only" }, age(task.status, task.since, app.now())));
+    const hasFailed = task.status === "failed" || task.status === "abandoned";
+    return h("div", { class: `taskrow${task.id === selected ? " here" : ""}`, "data-key": `task ${task.id}` }, main, hasFailed && failingLine(app, task.id));
   }
 
   const set = (key) => (event) => {
@@ -72,12 +75,13 @@ export function tasks(app) {
       arrange();
     },
     move(step) {
-      let at = selected + step;
+      const from = rows.findIndex((row) => !row.isGroup && row.id === selected);
+      let at = from < 0 && step < 0 ? rows.length - 1 : from + step;
       while (rows[at]?.isGroup) at += step;
       if (!rows[at]) return;
-      selected = at;
+      selected = rows[at].id;
       list.reveal(at);
-      box.querySelector(`[data-key="${CSS.escape(rows[at].id)}"]`)?.focus();
+      box.querySelector(`[data-key="task ${CSS.escape(selected)}"] a`)?.focus();
     },
     draw() {
       const { find = "", status = "", group = "" } = app.route.query;

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { Drawing } from "./canvas.js";
-import { clock, span } from "./words.js";
+import { clock, most as largest, span } from "./words.js";
 
 const [STRIP, AXIS] = [46, 22];
 // Few tasks have more room each.
@@ -28,7 +28,7 @@ export function timeline(app) {
   function fit() {
     if (!data) return false;
     measure();
-    drawing.sx = (drawing.width - LABEL - 20) / Math.max(1, data.to_ms - data.from_ms);
+    drawing.sx = least();
     [drawing.x, drawing.y] = [LABEL, top];
     return true;
   }
@@ -36,10 +36,22 @@ export function timeline(app) {
   function clamp() {
     drawing.y = Math.min(top, Math.max(drawing.y, drawing.height - rows.length * ROW - 10, top - rows.length * ROW + ROW));
     if (rows.length * ROW + top < drawing.height) drawing.y = top;
-    const least = (drawing.width - LABEL - 20) / Math.max(1, data?.to_ms - data?.from_ms || 1);
-    drawing.sx = Math.max(drawing.sx, least);
+    drawing.sx = Math.max(drawing.sx, least());
     drawing.x = Math.min(LABEL, Math.max(drawing.x, drawing.width - 20 - (data?.to_ms - data?.from_ms || 0) * drawing.sx));
   }
+
+  // Whoever sees the end of the time sees it also when it has moved on: all of it, or its end at the same place.
+  function following() {
+    if (drawing.sx <= least() * 1.0001) return () => ([drawing.sx, drawing.x] = [least(), LABEL]);
+    const end = px(data.to_ms);
+    if (end < LABEL || end > drawing.width) return () => clamp();
+    return (before) => {
+      drawing.x -= (data.to_ms - data.from_ms - (before.to_ms - before.from_ms)) * drawing.sx;
+      clamp();
+    };
+  }
+
+  const least = () => (drawing.width - LABEL - 20) / Math.max(1, data?.to_ms - data?.from_ms || 1);
 
   function arrange() {
     const critical = new Set(data.critical.map((step) => step.task));
@@ -58,7 +70,7 @@ export function timeline(app) {
       rows.forEach((row, at) => {
         if (row.name !== undefined) return groups.push({ name: row.name, from: at, to: at, start: Infinity, end: -Infinity });
         const last = groups.at(-1);
-        Object.assign(last, { to: at, start: Math.min(last.start, row.bars[0].from_ms), end: Math.max(last.end, ...row.bars.map((bar) => bar.to_ms ?? data.to_ms)) });
+        Object.assign(last, { to: at, start: Math.min(last.start, row.bars[0].from_ms), end: largest(row.bars.map((bar) => bar.to_ms ?? data.to_ms), last.end) });
       });
     }
   }
@@ -148,7 +160,7 @@ export function timeline(app) {
   function strip(context, color) {
     context.fillStyle = color.bg;
     context.fillRect(0, 0, drawing.width, top);
-    const most = Math.max(1, ...data.at_once.map(([, count]) => count));
+    const most = largest(data.at_once.map(([, count]) => count), 1);
     context.fillStyle = color.busy;
     context.globalAlpha = 0.75;
     data.at_once.forEach(([time, count], at) => {
@@ -187,10 +199,16 @@ export function timeline(app) {
     wide: true,
     title: () => "Timeline",
     leave: () => drawing.leave(),
+    // Bars grow while agents are at work.
+    isMoving: () => Boolean(data?.bars.some((bar) => bar.to_ms === null)),
     async load() {
-      data = await app.get("timeline");
+      const before = data;
+      const answer = await app.get("timeline");
+      const follow = before && drawing.placed ? following() : null;
+      data = answer;
       arrange();
       if (drawing.width && !drawing.placed) drawing.placed = fit();
+      else follow?.(before);
       drawing.draw();
     },
     draw() {

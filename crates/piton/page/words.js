@@ -8,6 +8,8 @@ export const STATUS = {
   abandoned: ["✗", "bad", "abandoned"], blocked: ["!", "bad", "blocked"], skipped: ["-", "warning", "skipped"],
 };
 
+export const UNDER_WAY = ["in_progress", "confirming", "verifying", "verified", "merging"];
+
 export function statusOf(name) {
   return STATUS[name] ?? ["·", "quiet", String(name).replaceAll("_", " ")];
 }
@@ -67,6 +69,11 @@ export function spent(bill) {
   const isLess = bill.unmeasured_tries > 0;
   const isGuess = bill.estimated_cost_usd ? "about " : "";
   return `${isLess ? "≥ " : ""}${isGuess}${dollars(parts.reduce((a, b) => a + b, 0))}`;
+}
+
+// The largest of many values, or `least`. There may be more of them than a function can be called with.
+export function most(values, least) {
+  return values.reduce((a, b) => Math.max(a, b), least);
 }
 
 export function counted(n, noun) {

@@ -328,7 +328,9 @@ fn the_keyboard_leads_everywhere() {
     browser.until_is("document.querySelectorAll('.rowlink').length === 1");
     browser.press("\u{e00c}");
     browser.press("j");
-    browser.until_is("document.activeElement.className === 'rowlink'");
+    browser.until_is(
+        "document.activeElement.className === 'rowlink' && document.activeElement.textContent.includes('T3')",
+    );
     browser.press("\u{e007}");
     browser.until_shows("Attempt 1");
     browser.press("?");
