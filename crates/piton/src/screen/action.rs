@@ -159,9 +159,14 @@ impl Confirmation {
             let task = id.and_then(|id| task(&id)).ok_or("that task is not of this run")?;
             return Confirmation::new(Action::Answer, Some(&task), which);
         }
-        let names = |option: &&str| rest.iter().any(|word| word == option);
-        // Each option has its value behind it.
-        let after = which.chunks(2).filter(|pair| !names(&pair[0].as_str())).flatten().cloned().collect();
+        let names = |option: &str| {
+            rest.iter().any(|word| {
+                word.strip_prefix(option).is_some_and(|value| value.is_empty() || value.starts_with('='))
+            })
+        };
+        // Each option has its value behind it. A plan stands for its run.
+        let is_said = |option: &str| names(option) || option == "--run" && names("--plan");
+        let after = which.chunks(2).filter(|pair| !is_said(&pair[0])).flatten().cloned().collect();
         let words = words[1..].to_vec();
         let after = if verb == "inbox" { of_project(which) } else { after };
         Ok(Confirmation { title: "Run this command".to_owned(), words, fields: Vec::new(), at: 0, after })
@@ -289,6 +294,8 @@ mod tests {
         let of = |command: &str| Confirmation::of_command(command, known, &which).map(|made| made.typed());
         assert_eq!(of("piton retry T5").as_deref(), Ok("piton retry T5 --run plan-1"));
         assert_eq!(of("piton retry T5 --run other").as_deref(), Ok("piton retry T5 --run other"));
+        assert_eq!(of("piton retry T5 --run=other").as_deref(), Ok("piton retry T5 --run=other"));
+        assert_eq!(of("piton retry T5 --plan x.toml").as_deref(), Ok("piton retry T5 --plan x.toml"));
         assert_eq!(of("piton answer T5 'what to do'").as_deref(), Ok("piton answer T5 … --run plan-1"));
         assert_eq!(of("piton inbox --seen abc").as_deref(), Ok("piton inbox --seen abc"));
         for bad in ["piton run plan.toml", "rm -rf /", "piton answer T9 x", "git commit", "piton", ""] {

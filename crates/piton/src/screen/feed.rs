@@ -156,7 +156,8 @@ impl Feed {
     }
 }
 
-fn last_seq(journal: &Journal, run: &piton_core::plan::RunId) -> Outcome<u64> {
+/// The last event of a run; 0 before the first.
+pub(super) fn last_seq(journal: &Journal, run: &piton_core::plan::RunId) -> Outcome<u64> {
     Ok(journal.last_events(run, None, 1)?.last().map_or(0, |last| last.seq))
 }
 
@@ -203,7 +204,15 @@ fn read(source: &mut Source, view: &View) -> Outcome<Vec<Text>> {
             }
             Ok(lines)
         }
-        Tab::Inbox => Ok(page::inbox(&inbox::of_project(&project)?, &command::you(), clock::now())),
+        Tab::Inbox => {
+            let mut items = inbox::of_project(&project)?;
+            // What is run from here is about the run that is shown, unless it says otherwise.
+            for item in items.iter_mut().filter(|item| item.run != run) {
+                let of_its_run = |help: &String| commands::complete_for(help, Some(&item.run), "PLAN");
+                item.helps = item.helps.iter().map(of_its_run).collect();
+            }
+            Ok(page::inbox(&items, &command::you(), clock::now()))
+        }
         Tab::Landing => {
             let facts = standing::facts(journal, &run)?;
             let mut tasks: Vec<Task> = journal.under_way(&run)?;

@@ -49,7 +49,7 @@ impl PlainStream {
     }
 
     pub(super) fn greet(&self) {
-        let text = format!("{} prints what happens; s goes back to the screen", self.source.run);
+        let text = format!("{} prints what happens; press s to return to the screen", self.source.run);
         print(&ui::styled(ui::DIM, text));
     }
 

@@ -162,7 +162,7 @@ fn s_prints_plain_lines_with_what_was_missed_and_comes_back() {
     let (watch, mut display) = Display::start(&sandbox, (80, 24), "watch");
     display.until_shows("1 in progress");
     display.types("s");
-    display.until_shows("s goes back to the screen");
+    display.until_shows("press s to return to the screen");
     display.until_shows("T1       attempt 1 started");
     assert!(!display.look().alternate_screen());
     display.types("s");
@@ -194,6 +194,25 @@ fn a_task_is_retried_from_the_screen_after_a_confirmation() {
     display.until_shows("nothing was changed");
     assert_eq!(count(&sandbox.events(), "retried"), 0);
     display.types("r\r");
+    display.until_shows("hint: piton run plan.toml");
+    assert_eq!(count(&sandbox.events(), "retried"), 1);
+    display.types("xq");
+    let _ = watch.wait().exits(0);
+}
+
+#[test]
+fn what_is_done_from_the_screen_is_about_the_run_that_is_shown() {
+    let sandbox = ended();
+    let (watch, mut display) = Display::start(&sandbox, (80, 24), "watch");
+    display.until_shows("What helps");
+    // Another run begins, and has a task of the same name that needs somebody.
+    let other = sandbox.read("plan.toml").replace("name = \"plan\"", "name = \"other\"");
+    sandbox.write("other.toml", &other);
+    sandbox.commit("Another plan");
+    let _ = sandbox.run("run other.toml").exits(4);
+    display.types("r");
+    display.until_shows("$ piton retry T2 --run plan-");
+    display.types("\r");
     display.until_shows("hint: piton run plan.toml");
     assert_eq!(count(&sandbox.events(), "retried"), 1);
     display.types("xq");

@@ -24,15 +24,11 @@ pub(crate) fn watch(args: &WatchArgs) -> Outcome<Exit> {
             .hint("piton log --follow   prints what happens, line by line")
             .hint("piton status"));
     }
-    let FoundRun { project, journal, run } = find::run(&args.which)?;
-    let runs = journal.runs()?;
-    let is_one_of_several = find::unfinished(&runs).iter().any(|other| other.id != run);
-    drop(journal);
-    let mut which = Vec::new();
-    if is_one_of_several || args.which.run.is_some() || args.which.plan.is_some() {
-        which.extend(["--run".to_owned(), run.to_string()]);
-    }
-    if args.which.project_path.is_some() || args.which.plan.is_some() {
+    let FoundRun { project, run, .. } = find::run(&args.which)?;
+    // Another run may begin at any time, so each command names the run that is shown.
+    let mut which = vec!["--run".to_owned(), run.to_string()];
+    let around = find::project(None).ok().map(|around| around.root);
+    if args.which.project_path.is_some() || around.as_ref() != Some(&project.root) {
         which.extend(["--project-path".to_owned(), project.root.to_string()]);
     }
     screen::watch(&project, &run, which)
