@@ -11,6 +11,10 @@ const RESULT_LINES: usize = 5;
 /// Longer lines of it are cut: some tools answer in one.
 const RESULT_WIDTH: usize = 160;
 
+/// A longer line is left out, so that a program that never ends one does not fill the memory. Clients write the whole result of
+/// a tool into one line, with pictures; those are smaller.
+const LONGEST_LINE: usize = 8 * 1024 * 1024;
+
 /// Cuts a stream into lines, in whatever pieces it comes.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
@@ -23,7 +27,13 @@ impl Lines {
     pub fn take(&mut self, bytes: &[u8]) -> Vec<String> {
         let mut lines = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.rest.extend_from_slice(piece);
+            if !self.torn && self.rest.len() + piece.len() > LONGEST_LINE {
+                self.tear();
+                lines.push(format!("… a line of more than {} MiB left out …", LONGEST_LINE >> 20));
+            }
+            if !self.torn {
+                self.rest.extend_from_slice(piece);
+            }
             if piece.ends_with(b"\n") {
                 lines.extend(self.last());
             }
@@ -41,7 +51,7 @@ impl Lines {
 
     /// Output is missing here: the rest of one line and the beginning of another do not make a line.
     pub fn tear(&mut self) {
-        self.rest.clear();
+        self.rest = Vec::new();
         self.torn = true;
     }
 }
@@ -313,5 +323,15 @@ mod tests {
         assert_eq!(lines.take(b"nother\nthree\nfour"), ["three"]);
         assert_eq!(lines.last().as_deref(), Some("four"));
         assert_eq!(lines.last(), None);
+    }
+
+    #[test]
+    fn a_line_that_never_ends_is_left_out_and_takes_no_memory() {
+        let mut lines = Lines::default();
+        let piece = vec![b'x'; 1024 * 1024];
+        let told: Vec<String> = (0..100).flat_map(|_| lines.take(&piece)).collect();
+        assert_eq!(told, ["… a line of more than 8 MiB left out …"]);
+        assert!(lines.rest.capacity() < LONGEST_LINE * 2, "{}", lines.rest.capacity());
+        assert_eq!(lines.take(b"its end\nnext\n"), ["next"]);
     }
 }

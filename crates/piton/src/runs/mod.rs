@@ -21,6 +21,7 @@ pub(crate) mod found;
 pub(crate) mod gone;
 pub(crate) mod graph;
 pub(crate) mod grow;
+pub(crate) mod held_up;
 pub(crate) mod hints;
 pub(crate) mod in_place;
 pub(crate) mod inbox;

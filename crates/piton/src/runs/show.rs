@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 use piton_core::plan::{RunId, TaskId};
-use piton_core::run::{self, Counts, Proof, Status, Task};
+use piton_core::run::{Counts, Proof, Status, Task};
 use piton_core::time::Timestamp;
 use piton_core::view::{self, GroupStatus};
 use piton_engine::clock;
@@ -12,6 +12,7 @@ use piton_engine::project::Project;
 
 use crate::commands;
 use crate::failure::Outcome;
+use crate::runs::held_up::held_up;
 use crate::runs::{artifacts, standing};
 use crate::ui::{self, BOLD, DIM};
 
@@ -64,20 +65,8 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, listed
         let told = format!("  settings adopted {} ago: {}", now.since(*at), changed.join(", "));
         ui::answer_line(ui::styled(DIM, ui::plain(&told)));
     }
-    for (provider, until) in run::limits(&facts, now) {
-        ui::answer_line(format!("  usage limit of {}, over in {}", ui::plain(provider), until.since(now)));
-    }
-    for (provider, overload) in run::parked(&facts) {
-        let next = match overload.ask_at {
-            at if at > now => format!("Piton asks again in {}", at.since(now)),
-            _ => "Piton asks again soon".to_owned(),
-        };
-        let told = format!("  {provider} does not answer, {next}: {}", overload.reason);
-        ui::answer_line(ui::styled(ui::WARNING, ui::plain(&told)));
-    }
-    for (provider, outage) in run::refused(&facts) {
-        let told = format!("  {provider} rejects the login of `{}`: {}", outage.agent, outage.reason);
-        ui::answer_line(ui::styled(ui::WARNING, ui::plain(&told)));
+    for held in held_up(&facts, now) {
+        ui::answer_line(ui::styled(ui::WARNING, ui::plain(&format!("  {}", held.whole()))));
     }
     for Stale { gate, reason } in &stale {
         let told = format!("  the gate {gate} has not passed on what there is now: {reason}");

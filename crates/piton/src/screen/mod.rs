@@ -1,7 +1,7 @@
 //! `piton watch`: a run on the whole screen.
 //!
 //! What is shown is a model, changed by messages and drawn by a function: neither reads or writes anything. The loop here
-//! gathers messages and does what the model asks for. Two threads read, so a key never waits for the disk or for git.
+//! gathers messages and does what the model asks for. Other threads read, so a key never waits for the disk or for git.
 
 mod action;
 mod draw;
@@ -60,8 +60,11 @@ pub(crate) fn watch(project: &Project, run: &RunId, which: Vec<String>) -> Outco
     let (tell, heard) = channel();
     let (ask, asked) = channel();
     let source = || Source::new(project.clone(), run.clone());
-    let (follower, looker, teller) = (source(), source(), tell.clone());
+    let (follower, looker, counter) = (source(), source(), source());
+    let teller = tell.clone();
     std::thread::spawn(move || reader::follow(follower, &teller));
+    let teller = tell.clone();
+    std::thread::spawn(move || reader::count(counter, &teller));
     let teller = tell.clone();
     std::thread::spawn(move || reader::look(looker, &asked, &teller));
     let heeded = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT];

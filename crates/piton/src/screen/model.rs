@@ -217,9 +217,8 @@ pub(crate) fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     settle(model);
     let views = model.views();
     if views != model.looked {
-        // The text of another view must not be taken for this one's.
-        let main = |views: &[View]| views.iter().find(|view| view.tab == model.tab).cloned();
-        if main(&views) != main(&model.looked) {
+        // The text of another view must not be taken for this one's. The reader, too, compares place by place.
+        if views.first() != model.looked.first() {
             let search = model.main.search().to_owned();
             model.main = pane_for(model.tab);
             model.main.set_search(&search);
@@ -536,7 +535,7 @@ fn next(model: &mut Model, forward: bool) {
     if !found {
         let missing = match model.focus {
             Focus::Tree => "no task is in progress, and none needs you".to_owned(),
-            Focus::Pane if model.main.search().is_empty() => "nothing is searched: / begins".to_owned(),
+            Focus::Pane if model.main.search().is_empty() => "press / to search".to_owned(),
             Focus::Pane => format!("`{}` was not found", model.main.search()),
         };
         model.say(Ink::Warning, missing);

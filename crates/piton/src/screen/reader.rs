@@ -1,17 +1,18 @@
-//! Reading, beside the loop that draws: two threads with a connection each. One follows the journal, the other reads what is
-//! looked at. Neither writes anything.
+//! Reading, beside the loop that draws: three threads with a connection each. One follows the journal, one reads what is
+//! looked at, and one counts what waits for a person. None of them writes anything.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use piton_core::run::{self, Event, Run, State};
+use piton_core::run::{Event, State};
 use piton_core::view::RunStatus;
 use piton_engine::clock;
 use piton_engine::project::Project;
 
 use crate::failure::{Failure, Outcome};
+use crate::runs::held_up::held_up;
 use crate::runs::{command, inbox, standing};
-use crate::screen::feed::Feed;
+use crate::screen::feed::{Feed, last_seq};
 use crate::screen::model::Msg;
 use crate::screen::picture::{Picture, Surroundings, Titles, picture};
 use crate::screen::source::Source;
@@ -27,7 +28,6 @@ const COUNT_ANYWAY: Duration = Duration::from_secs(10);
 /// Follows the journal, and tells when the run looks different. Ends when nobody listens.
 pub(super) fn follow(source: Source, tell: &Sender<Msg>) {
     let mut follower = Follower { source, state: None, titles: Titles::default(), told: None };
-    let mut counted: Option<(Instant, u64)> = None;
     let mut in_trouble = false;
     loop {
         let message = match follower.look() {
@@ -48,19 +48,27 @@ pub(super) fn follow(source: Source, tell: &Sender<Msg>) {
         if recovered.into_iter().chain(message).any(|message| tell.send(message).is_err()) {
             return;
         }
-        let seq = follower.state.as_ref().map_or(0, |(state, _)| state.seq());
-        let is_due = counted.is_none_or(|(at, known)| {
-            let age = at.elapsed();
-            age > COUNT && known != seq || age > COUNT_ANYWAY
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Counts what waits for a person: apart from the others, because it reads every run and may ask git.
+pub(super) fn count(mut source: Source, tell: &Sender<Msg>) {
+    let mut counted: Option<(Instant, u64)> = None;
+    loop {
+        let run = source.run.clone();
+        let seq = source.journal().and_then(|(journal, _)| last_seq(journal, &run)).unwrap_or_else(|_| {
+            source.close();
+            0
         });
-        if is_due {
+        if counted.is_none_or(|(at, known)| known != seq || at.elapsed() > COUNT_ANYWAY) {
             counted = Some((Instant::now(), seq));
-            let waiting = waiting(&follower.source.project).map(Msg::Waiting);
+            let waiting = waiting(&source.project).map(Msg::Waiting);
             if waiting.is_some_and(|message| tell.send(message).is_err()) {
                 return;
             }
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(COUNT);
     }
 }
 
@@ -118,7 +126,8 @@ impl Follower {
                 standing::state(&project, journal, facts, &counts, &stale)
             }
         };
-        let told = (status, alive, held_up(facts));
+        let held_up = held_up(facts, clock::now()).into_iter().map(|held| held.text).collect();
+        let told = (status, alive, held_up);
         if !has_changed && self.told.as_ref() == Some(&told) {
             return Ok(None);
         }
@@ -133,33 +142,18 @@ fn group_of(state: &State, group: u32) -> &str {
     state.run().and_then(|run| run.group(group)).map_or("", |group| group.id.as_str())
 }
 
-/// What keeps agents from starting.
-fn held_up(facts: &Run) -> Vec<String> {
-    let now = clock::now();
-    let limits = run::limits(facts, now);
-    let limits = limits.map(|(name, until)| format!("usage limit of {name}, over in {}", until.since(now)));
-    let parked = run::parked(facts).map(|(name, _)| format!("{name} does not answer"));
-    let refused = run::refused(facts).map(|(name, _)| format!("{name} rejects the login"));
-    limits.chain(parked).chain(refused).collect()
-}
-
 /// Reads what is looked at, until nobody looks.
 pub(super) fn look(mut source: Source, views: &Receiver<Vec<View>>, tell: &Sender<Msg>) {
     let mut feeds: Vec<Feed> = Vec::new();
     loop {
-        let asked = match views.recv_timeout(LOOK) {
-            // Of several, the last one counts: somebody scrolls through the tasks.
-            Ok(first) => Some(views.try_iter().last().unwrap_or(first)),
-            Err(RecvTimeoutError::Timeout) => None,
+        // All that were asked for count, although only the last is read: whoever scrolls through the tasks and comes
+        // back sees a text that is read again.
+        let asked: Vec<Vec<View>> = match views.recv_timeout(LOOK) {
+            Ok(first) => std::iter::once(first).chain(views.try_iter()).collect(),
+            Err(RecvTimeoutError::Timeout) => Vec::new(),
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        if let Some(asked) = asked {
-            let mut before = std::mem::take(&mut feeds);
-            for view in asked {
-                let known = before.iter().position(|feed| *feed.view() == view);
-                feeds.push(known.map_or_else(|| Feed::new(view), |at| before.swap_remove(at)));
-            }
-        }
+        feeds = asked.into_iter().fold(feeds, feeds_for);
         for feed in &mut feeds {
             let message = feed.look(&mut source).unwrap_or_else(|failure| {
                 source.close();
@@ -169,5 +163,52 @@ pub(super) fn look(mut source: Source, views: &Receiver<Vec<View>>, tell: &Sende
                 return;
             }
         }
+    }
+}
+
+/// A feed for each view. One goes on if its view stays in its place: only then the screen keeps what it has shown.
+fn feeds_for(feeds: Vec<Feed>, views: Vec<View>) -> Vec<Feed> {
+    let mut before = feeds.into_iter();
+    let feeds = views.into_iter().map(|view| match before.next() {
+        Some(feed) if *feed.view() == view => feed,
+        _ => Feed::new(view),
+    });
+    feeds.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::plan::TaskId;
+
+    use super::*;
+    use crate::screen::view::Tab;
+
+    fn view(tab: Tab, task: &str) -> View {
+        View { tab, task: TaskId::new(task).ok(), verbose: false, columns: 0 }
+    }
+
+    /// Whether the feeds, in their order, would show a text that the screen has shown already.
+    fn say_again(feeds: &mut [Feed]) -> Vec<bool> {
+        feeds.iter_mut().map(|feed| feed.failed(&Failure::new("gone")).is_some()).collect()
+    }
+
+    #[test]
+    fn a_view_that_was_left_meanwhile_is_read_again() {
+        let [first, second] = [view(Tab::Detail, "T1"), view(Tab::Detail, "T2")];
+        let mut feeds = feeds_for(Vec::new(), vec![first.clone()]);
+        assert_eq!(say_again(&mut feeds), [true], "it is new");
+        feeds = feeds_for(feeds, vec![first.clone()]);
+        assert_eq!(say_again(&mut feeds), [false], "it stays");
+        feeds = [vec![second], vec![first]].into_iter().fold(feeds, feeds_for);
+        assert_eq!(say_again(&mut feeds), [true], "the screen has shown something else meanwhile");
+    }
+
+    #[test]
+    fn a_view_that_moves_to_another_place_is_read_again() {
+        let [detail, output] = [view(Tab::Detail, "T1"), view(Tab::Output, "T1")];
+        let mut feeds = feeds_for(Vec::new(), vec![detail, output.clone()]);
+        assert_eq!(say_again(&mut feeds), [true, true]);
+        feeds = feeds_for(feeds, vec![output]);
+        assert_eq!(say_again(&mut feeds), [true]);
     }
 }

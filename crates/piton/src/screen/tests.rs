@@ -203,6 +203,16 @@ fn a_text_of_another_view_is_not_shown() {
 }
 
 #[test]
+fn a_text_that_moves_to_another_place_is_read_again() {
+    let mut model = model(LARGE);
+    let effects = press(&mut model, "n");
+    fill(&mut model, &effects);
+    assert!(shown(&model).contains("Detail of A1") && shown(&model).contains("Output of A1"));
+    assert_eq!(looked_at(&press(&mut model, "2")), [(Tab::Output, Some("A1".to_owned()))]);
+    assert!(shown(&model).contains("reading…") && !shown(&model).contains("Detail of A1"));
+}
+
+#[test]
 fn a_filter_is_applied_while_it_is_typed_and_escape_takes_it_back() {
     let mut model = model(USUAL);
     let _ = press(&mut model, "/climb");
