@@ -54,6 +54,11 @@ pub(crate) fn hold(is_held: bool) -> Vec<String> {
     std::mem::replace(&mut *held, is_held.then(Vec::new)).unwrap_or_default()
 }
 
+/// Whether lines at the bottom of the terminal are drawn now.
+pub(crate) fn is_held() -> bool {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
+
 /// A question: the answer stands in the same line.
 pub(crate) fn ask(text: impl AsRef<str>) {
     let mut stream = anstream::stderr();

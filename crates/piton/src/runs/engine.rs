@@ -57,8 +57,8 @@ pub(crate) fn drive_to_end(engine: Engine, mut observer: Box<dyn Observer>) -> O
                 continue;
             }
             match count {
-                // On a live screen the observer says so: it knows where the cursor is.
-                _ if ui::is_terminal() && count < 2 => {}
+                // The live area says so: it knows where the cursor is.
+                _ if ui::is_held() && count < 2 => {}
                 0 => ui::say(
                     "\nstopping: tasks in progress finish first. Again to stop at once; nothing is lost either way",
                 ),

@@ -64,10 +64,24 @@ fn keys_still_stop_a_run_on_a_terminal() {
 }
 
 #[test]
+fn keys_that_stop_a_run_are_answered_where_nothing_else_is_shown() {
+    for more in ["--quiet", "--json"] {
+        let sandbox = waiting();
+        let (run, mut terminal) = sandbox.piton_by(SESSION, ["run", "plan.toml", more]).spawn_on_terminal();
+        sandbox.meet("arrived");
+        terminal.types("\u{3}");
+        terminal.until_shows("stopping: tasks in progress finish first");
+        terminal.types("\u{3}");
+        terminal.until_shows("stopping at once; `piton run` resumes from here");
+        let _ = run.wait().exits(3);
+    }
+}
+
+#[test]
 fn a_detached_run_goes_on_without_the_terminal_it_was_typed_on() {
     let sandbox = waiting();
     let (run, mut terminal) = sandbox.piton_by(SESSION, ["run", "plan.toml", "--detach"]).spawn_on_terminal();
-    terminal.until_shows("goes on in the background, as process");
+    terminal.until_shows("continues in the background (process ");
     terminal.until_shows("piton watch --run plan-");
     terminal.until_shows("piton stop --run plan-");
     let _ = run.wait().exits(0);

@@ -1,4 +1,4 @@
-//! `piton run --detach`: the run goes on in the background.
+//! `piton run --detach`: the run continues in the background.
 //!
 //! The same command is started again, in a session of its own. Until its engine begins it speaks to this terminal, so all that
 //! can be wrong with a run is said where it was typed. Then its output goes to a file. Its standard input is a pipe on which
@@ -53,7 +53,7 @@ pub(super) fn in_background(args: &RunArgs) -> Outcome<Exit> {
         return Ok(FINE);
     }
     if !args.loudness.quiet {
-        ui::say(format!("{} goes on in the background, as process {pid}", ui::styled(ui::BOLD, &run)));
+        ui::say(format!("{} continues in the background (process {pid})", ui::styled(ui::BOLD, &run)));
         ui::say(format!("its output is in {}", paths::shown(&log)));
         ui::say("");
         for hint in ["piton watch", "piton log --follow", "piton stop"] {
