@@ -5,6 +5,21 @@ pub fn misleads(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Whether a terminal shows nothing for it, and yet it can part a word or turn what stands around it. Joiners are not among
+/// these: letters and emoji need them.
+pub fn hides(c: char) -> bool {
+    matches!(
+        c,
+        '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{feff}'
+    ) || matches!(c, '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A text on one line that a terminal shows as it stands there.
+pub fn one_line(text: &str) -> String {
+    let shown = text.chars().filter(|c| misleads(*c) || !hides(*c));
+    shown.map(|c| if misleads(c) { ' ' } else { c }).collect()
+}
+
 /// What a terminal would leave on the screen: no escape sequences, no control characters but newline and
 /// tab, no invisible characters that reorder text. A bare carriage return overwrites its line, as progress
 /// bars do.
@@ -77,7 +92,20 @@ fn skip_string(chars: &mut Chars<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::clean_text;
+    use super::{clean_text, one_line};
+
+    #[test]
+    fn one_line_shows_everything_that_it_holds_in_its_order() {
+        for (raw, shown) in [
+            ("plain 日本 e\u{301}", "plain 日本 e\u{301}"),
+            ("a\u{1b}[2Jb\nc\u{9b}d\te", "a [2Jb c d e"),
+            ("a\u{202e}b\u{2066}c", "a b c"),
+            ("a\u{200b}b\u{feff}c\u{200f}d\u{2028}e\u{2060}f\u{e0041}g", "abcdefg"),
+            ("👩\u{200d}🚀", "👩\u{200d}🚀"),
+        ] {
+            assert_eq!(one_line(raw), shown, "{raw:?}");
+        }
+    }
 
     #[test]
     fn keeps_the_words_only() {

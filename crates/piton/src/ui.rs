@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use piton_core::run::Status;
+use piton_core::terminal::one_line;
 use piton_core::view::{self, Tone};
 
 use crate::commands;
@@ -127,7 +128,7 @@ pub(crate) fn status_sign(status: Status) -> (&'static str, Style) {
     (view::sign(status), style)
 }
 
-/// What came from outside, made safe to show: no control characters.
+/// What came from outside, made safe to show: nothing that moves the cursor, hides text or changes its order.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    one_line(text)
 }

@@ -255,7 +255,7 @@ fn short(span: piton_core::time::Span) -> String {
 }
 
 fn plain(text: &str) -> String {
-    text.replace(piton_core::terminal::misleads, " ")
+    piton_core::terminal::one_line(text)
 }
 
 fn pane(pane: &Pane, place: Rect, room: Room, is_focused: bool, buffer: &mut Buffer) {

@@ -1,7 +1,7 @@
 //! Text for the screen: lines in a few inks, without anything that a terminal would obey.
 
 use anstyle::Style;
-use piton_core::terminal::{clean_text, misleads};
+use piton_core::terminal::{clean_text, hides, misleads, one_line};
 use piton_core::view::{Description, Tone};
 use unicode_width::UnicodeWidthChar;
 
@@ -138,7 +138,7 @@ pub(super) fn columns(text: &str) -> usize {
 
 fn clean(text: &str) -> String {
     let text = if text.contains('\t') { text.replace('\t', TAB) } else { text.to_owned() };
-    if text.contains(misleads) { text.replace(misleads, " ") } else { text }
+    if text.contains(|c| misleads(c) || hides(c)) { one_line(&text) } else { text }
 }
 
 /// A line in rows of at most so many columns, broken at spaces where that is possible. Rows after the first are as far to
