@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use piton_core::plan::TaskId;
-use piton_core::run::{self, Event, Recorded, Run, State, Status, Task};
+use piton_core::run::{Event, Recorded, Run, State, Status, Task};
 use piton_core::time::{Span, Timestamp};
 use piton_core::view;
 use piton_engine::clock;
@@ -16,6 +16,7 @@ use crate::columns::cut;
 use crate::progress::line::{ID, is_said, line};
 use crate::progress::terminal::{self, Area, Quiet, Window};
 use crate::runs::at_work::AtWork;
+use crate::runs::held_up::held_up;
 use crate::ui::{self, BUSY, DIM, GOOD};
 
 /// Columns of the bar.
@@ -46,7 +47,8 @@ pub(super) struct Live {
     /// What the agents do whose tasks have a line.
     at_work: BTreeMap<TaskId, AtWork>,
     looked: Option<Instant>,
-    started: BTreeMap<TaskId, Timestamp>,
+    /// Tasks that have begun, and when; unknown for those that were only to land when this screen began.
+    started: BTreeMap<TaskId, Option<Timestamp>>,
     took: Vec<Span>,
     /// How often it was drawn: the spinner turns with it.
     turns: usize,
@@ -89,8 +91,6 @@ impl Live {
 
     /// The tasks in progress, as many as get a line, and how many more there are.
     fn busy<'s>(&self, state: &'s State) -> (Vec<&'s Task>, usize) {
-        let is_busy =
-            |status: Status| status.holds_slot() || matches!(status, Status::Verified | Status::Merging);
         let tasks = self.started.keys().filter_map(|id| state.task(id).ok().flatten());
         let mut tasks: Vec<&Task> = tasks.filter(|task| is_busy(task.status())).collect();
         let all = tasks.len();
@@ -112,18 +112,16 @@ impl Live {
         tasks.iter().map(line).chain(more).collect()
     }
 
-    /// `T1       attempt 2 in progress for 3m, $0.42  → Bash: cargo test`
+    /// `T1       attempt 1 in progress for 3m, $0.42  → Bash: cargo test`
     fn describe(&self, run: Option<&Run>, task: &Task, now: Timestamp) -> String {
         let title = self.titles.get(&task.id).map(String::as_str).unwrap_or_default();
         let since = now.since(task.since);
         let what = match (task.status(), &task.progress.waits) {
             (_, Some(waits)) => format!("has waited to land for {since}: {}", ui::plain(waits)),
-            (Status::InProgress, _) if task.attempt > 1 => {
-                format!("attempt {} in progress for {since}", task.attempt)
-            }
             (status, _) => format!("{} {}", status.name().replace('_', " "), view::age(status, since)),
         };
-        let at_work = self.at_work.get(&task.id).filter(|_| task.status() == Status::InProgress);
+        let what = format!("attempt {} {what}", task.attempt);
+        let at_work = self.at_work.get(&task.id).filter(|_| has_agent(task.status()));
         let now_used = at_work.and_then(AtWork::used).unwrap_or_default();
         let used = view::spent(&task.used.all().plus(now_used));
         let used = used.map(|used| format!(", {used}")).unwrap_or_default();
@@ -144,7 +142,7 @@ impl Live {
         self.looked = Some(Instant::now());
         let mut before = std::mem::take(&mut self.at_work);
         let (tasks, _) = self.busy(state);
-        for task in tasks.into_iter().filter(|task| task.status() == Status::InProgress) {
+        for task in tasks.into_iter().filter(|task| has_agent(task.status())) {
             let mut at_work = before.remove(&task.id).unwrap_or_default();
             at_work.look(&self.project, run, task);
             self.at_work.insert(task.id.clone(), at_work);
@@ -157,8 +155,8 @@ impl Live {
         let (done, total) = (counts.of(Status::Completed), counts.total());
         let percent = (u64::from(done) * 100).checked_div(u64::from(total)).unwrap_or(0);
         let title = format!("{done}/{total} {} · piton", run.name);
-        let is_parked = run::limits(run, clock::now()).next().is_some() || run::parked(run).next().is_some();
-        self.window.show(&ui::plain(&title), u8::try_from(percent).unwrap_or(100), !is_parked);
+        let goes_on = held_up(run, clock::now()).is_empty();
+        self.window.show(&ui::plain(&title), u8::try_from(percent).unwrap_or(100), goes_on);
     }
 
     /// What an engine that was asked to stop waits for.
@@ -183,22 +181,16 @@ impl Live {
         let left = total - counts.sum(Status::is_settled);
         let parallel = state.run().map_or(1, |run| run.session.max_parallel);
         let eta = view::eta(&self.took, left, parallel).filter(|_| left > 0);
-        let limits = state.run().into_iter().flat_map(|run| run::limits(run, now));
-        let limits =
-            limits.map(|(name, until)| format!("usage limit of {name}, over in {}", until.since(now)));
-        let parked = state.run().into_iter().flat_map(run::parked);
-        let parked = parked.map(|(name, overload)| match overload.ask_at {
-            at if at > now => format!("{name} does not answer, asked again in {}", at.since(now)),
-            _ => format!("{name} does not answer, asking"),
-        });
         let to_land = counts.of(Status::Verified) + counts.of(Status::Merging);
         let to_land = (to_land > 0).then(|| format!("{to_land} to land"));
         let eta = eta.filter(|_| state.run().is_none_or(|run| run.stop.is_none()));
         let eta = eta.map(|eta| format!("about {eta} left"));
-        let said: Vec<String> = self.stopping(state).into_iter().chain(limits).chain(parked).collect();
-        let message = match said.is_empty() {
+        let held = state.run().map(|run| held_up(run, now)).unwrap_or_default();
+        let held = held.into_iter().map(|held| ui::plain(&held.text));
+        let held: Vec<String> = self.stopping(state).into_iter().chain(held).collect();
+        let message = match held.is_empty() {
             true => to_land.into_iter().chain(eta).collect::<Vec<_>>().join(", "),
-            false => ui::plain(&said.join("; ")),
+            false => to_land.into_iter().chain(held).collect::<Vec<_>>().join("; "),
         };
         let width = BAR.min(columns / 2);
         let filled = (width * done as usize).checked_div(total as usize).unwrap_or(0);
@@ -210,6 +202,16 @@ impl Live {
             cut(text.trim_end(), columns - width)
         )
     }
+}
+
+/// Something goes on for the task.
+fn is_busy(status: Status) -> bool {
+    status.holds_slot() || matches!(status, Status::Verified | Status::Merging)
+}
+
+/// An agent works for the task: on it, or to confirm it.
+fn has_agent(status: Status) -> bool {
+    matches!(status, Status::InProgress | Status::Confirming)
 }
 
 /// How many of the tasks in progress get a line of their own. Half of the rows are for what scrolls past. Of the
@@ -226,10 +228,10 @@ impl Observer for Live {
                 self.titles.insert(spec.id.clone(), spec.title.clone());
             }
             Event::AttemptStarted { task, .. } => {
-                self.started.entry(task.clone()).or_insert(recorded.at);
+                self.started.entry(task.clone()).or_insert(Some(recorded.at));
             }
             Event::Completed { task, .. } => {
-                self.took.extend(self.started.remove(task).map(|start| recorded.at.since(start)));
+                self.took.extend(self.started.remove(task).flatten().map(|start| recorded.at.since(start)));
             }
             _ => {}
         }
@@ -252,8 +254,9 @@ impl Observer for Live {
     fn tick(&mut self, state: &State) {
         self.turns += 1;
         // An adopted attempt was started before this screen was there.
-        for task in state.tasks().filter(|task| task.is_engines() && task.status().holds_slot()) {
-            self.started.entry(task.id.clone()).or_insert(task.since);
+        for task in state.tasks().filter(|task| task.is_engines() && is_busy(task.status())) {
+            let began = task.status().holds_slot().then_some(task.since);
+            self.started.entry(task.id.clone()).or_insert(began);
         }
         self.show(state);
     }

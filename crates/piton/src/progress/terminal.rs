@@ -18,6 +18,9 @@ const ERASE: &str = "\r\x1b[K\x1b[C\x1b[J\r";
 #[derive(Debug, Default)]
 pub(super) struct Area {
     drawn: Vec<String>,
+    /// Rows that are there for it from the cursor on, as far as it has made them, and the size of the terminal then.
+    room: usize,
+    size: (u16, u16),
 }
 
 impl Area {
@@ -32,12 +35,14 @@ impl Area {
 
     /// Print a line above the area.
     pub(super) fn print(&mut self, line: &str) {
+        self.room = 0;
         put(&format!("{}{line}\n{}", self.erased(), self.lines()));
     }
 
     pub(super) fn clear(&mut self) {
         put(self.erased());
         self.drawn.clear();
+        self.room = 0;
     }
 
     /// What takes the area off the screen, and leaves the cursor where it began.
@@ -45,15 +50,22 @@ impl Area {
         if self.drawn.is_empty() { "" } else { ERASE }
     }
 
-    /// The lines, and the way back to the beginning of the first. The terminal may be narrower than it has said: it does not
-    /// break lines meanwhile, so each takes one row.
-    fn lines(&self) -> String {
-        let back = match self.drawn.len() {
-            0 => return String::new(),
-            1 => "\r".to_owned(),
-            rows => format!("\r\x1b[{}A", rows - 1),
-        };
-        format!("\x1b[?7l{}\x1b[?7h{back}", self.drawn.join("\n"))
+    /// The lines, and the way back to the beginning of the first. The terminal may be smaller than it has said: meanwhile it
+    /// does not break lines, so each takes one row, and it scrolls only where room is made, so none goes where it cannot be
+    /// erased. Of more lines than there are rows the last ones are shown.
+    fn lines(&mut self) -> String {
+        let size = size();
+        let hidden = self.drawn.len().saturating_sub(usize::from(size.0));
+        let shown = &self.drawn[hidden..];
+        let Some(below) = shown.len().checked_sub(1) else { return String::new() };
+        let mut text = String::new();
+        if self.size != size || self.room <= below {
+            (self.size, self.room) = (size, below + 1);
+            if below > 0 {
+                text = format!("{}\r\x1b[{below}A", "\n".repeat(below));
+            }
+        }
+        text + &format!("\x1b7\x1b[?7l{}\x1b[?7h\x1b8", shown.join("\r\x1b[B"))
     }
 }
 

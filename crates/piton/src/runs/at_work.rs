@@ -9,6 +9,8 @@ use piton_engine::keeper::Job;
 use piton_engine::project::Project;
 use piton_engine::{agent, clock};
 
+use crate::runs::jobs;
+
 /// At most so much of a stream is read at one look; the rest at the next.
 const READ: usize = 1024 * 1024;
 
@@ -38,12 +40,10 @@ impl AtWork {
     pub(crate) fn look(&mut self, project: &Project, run: &Run, task: &Task) {
         let Some(name) = agent_job(project, &run.id, task) else { return };
         if self.reading.as_ref().is_none_or(|reading| reading.name != name) {
-            let agent = run.settings.agents.get(&task.progress.agent);
             let job = Job::at(project.task_folder(&run.id, &task.id).join(&name));
-            *self = AtWork {
-                reading: Some(Reading::new(name, job, agent.map(|agent| agent.adapter))),
-                act: None,
-            };
+            // Whoever confirms may be of another client than whoever worked.
+            let adapter = jobs::adapter_of(&job, &run.settings);
+            *self = AtWork { reading: Some(Reading::new(name, job, adapter)), act: None };
         }
         if let Some(act) = self.reading.as_mut().and_then(Reading::read_on) {
             self.act = Some(act);
@@ -59,8 +59,7 @@ impl AtWork {
 }
 
 impl Reading {
-    fn new(name: String, job: Job, adapter: Option<Adapter>) -> Reading {
-        let adapter = adapter.unwrap_or_default();
+    fn new(name: String, job: Job, adapter: Adapter) -> Reading {
         let stream = Stream::of(adapter).map(|stream| (stream, Meter::new(adapter)));
         Reading { name, before: agent::before(&job), job, read_to: 0, lines: Lines::default(), stream }
     }

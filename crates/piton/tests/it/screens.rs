@@ -98,7 +98,7 @@ fn the_live_area_takes_half_of_the_screen_and_leaves_nothing_behind() {
     let screen = terminal.screen();
     let area = &screen[screen.len().saturating_sub(5)..];
     for (line, id) in area.iter().zip(["T1", "T2", "T3"]) {
-        assert!(line.contains(&format!(" {id}       in progress for ")), "{screen:#?}");
+        assert!(line.contains(&format!(" {id}       attempt 1 in progress for ")), "{screen:#?}");
     }
     assert_eq!(area[3].trim(), "+3 more", "{screen:#?}");
     assert!(area[4].starts_with('─') && area[4].contains(" 0/6"), "{screen:#?}");
@@ -144,7 +144,7 @@ fn the_live_area_is_ascii_where_the_locale_is_not_utf_8() {
 
 /// How often the lines of the area are on the screen or were, however short they are cut.
 fn areas(shown: &str) -> [usize; 3] {
-    [" T1       in", " T2       in", " 0/2"].map(|text| shown.matches(text).count())
+    [" T1       attempt 1 in", " T2       attempt 1 in", " 0/2"].map(|text| shown.matches(text).count())
 }
 
 /// What is typed does not belong to the run, and a line break would move the area by a row.
@@ -152,7 +152,7 @@ fn areas(shown: &str) -> [usize; 3] {
 fn keys_that_somebody_presses_leave_the_live_area_in_its_place() {
     let sandbox = crowd(2);
     let Some(terminal) = Terminal::start(&sandbox, (20, 80), "LANG=C.UTF-8", "run plan.toml") else { return };
-    terminal.until_shows("T2       in progress for ");
+    terminal.until_shows("T2       attempt 1 in progress for ");
     for key in ["Enter", "x", "Enter", "Enter"] {
         terminal.keys(key);
     }
@@ -174,7 +174,7 @@ fn a_terminal_that_is_made_narrower_or_wider_shows_the_live_area_once() {
         let sandbox = crowd(2);
         let start = Terminal::start(&sandbox, (20, before), "LANG=C.UTF-8", "run plan.toml");
         let Some(terminal) = start else { return };
-        terminal.until_shows("T2       in progress");
+        terminal.until_shows("T2       attempt 1 in");
         assert!(terminal.tmux(&["resize-window", "-x", columns]).is_some());
         let bar = format!("{} 0/2", "─".repeat(bar));
         until("a bar of that length", || {
@@ -192,7 +192,7 @@ fn a_terminal_whose_size_changes_several_times_in_a_row_shows_the_live_area_once
     let sandbox = crowd(2);
     let start = Terminal::start_below(50, &sandbox, (60, 80), "LANG=C.UTF-8", "run plan.toml");
     let Some(terminal) = start else { return };
-    terminal.until_shows("T2       in progress");
+    terminal.until_shows("T2       attempt 1 in progress");
     let sizes =
         [["90", "30"], ["90", "24"], ["70", "31"], ["22", "80"], ["50", "22"], ["100", "30"], ["64", "44"]];
     for columns in sizes {
@@ -218,6 +218,32 @@ fn a_terminal_whose_size_changes_several_times_in_a_row_shows_the_live_area_once
     }
 }
 
+#[test]
+fn a_terminal_that_is_made_lower_or_higher_loses_no_line() {
+    let sandbox = crowd(9);
+    let start = Terminal::start_below(50, &sandbox, (24, 80), "LANG=C.UTF-8", "run plan.toml");
+    let Some(terminal) = start else { return };
+    terminal.until_shows("T9       attempt 1 in progress");
+    for rows in ["12", "40", "5", "30", "2", "24"] {
+        assert!(terminal.tmux(&["resize-window", "-y", rows]).is_some());
+        let before = terminal.shown();
+        until("the next picture", || (terminal.shown() != before).then_some(()));
+    }
+    terminal.until_shows("T9       attempt 1 in progress");
+    let shown = terminal.shown();
+    for line in (1..=50).map(|number| number.to_string()) {
+        assert_eq!(shown.lines().filter(|shown| **shown == line).count(), 1, "{line} in\n{shown}");
+    }
+    for task in 1..=9 {
+        for text in ["attempt 1 started", "attempt 1 in progress"] {
+            let text = format!("T{task}       {text}");
+            assert_eq!(shown.matches(&text).count(), 1, "{text} in\n{shown}");
+        }
+    }
+    assert_eq!(shown.matches(" 0/9").count(), 1, "{shown}");
+    assert!(!shown.contains("more"), "{shown}");
+}
+
 /// T1 says what it does, and stays at it.
 fn talking(words: &str) -> Sandbox {
     let sandbox = sandbox();
@@ -236,7 +262,8 @@ fn the_live_area_tells_what_each_agent_did_last_and_what_a_stop_waits_for() {
         screen
             .iter()
             .any(|line| {
-                line.contains(" T1       in progress for ") && line.ends_with("  Climb the north face")
+                line.contains(" T1       attempt 1 in progress for ")
+                    && line.ends_with("  Climb the north face")
             })
             .then_some(())
     });
@@ -267,7 +294,7 @@ fn the_live_area_tells_what_a_client_does_and_has_used() {
     let Some(terminal) = Terminal::start(&sandbox, (20, 80), "LANG=C.UTF-8", "run plan.toml") else { return };
     until("the call", || {
         let screen = terminal.screen();
-        let line = screen.iter().find(|line| line.contains(" T1       in progress for "))?;
+        let line = screen.iter().find(|line| line.contains(" T1       attempt 1 in progress for "))?;
         line.ends_with(", 1.1k tokens  → Bash: cargo test climb").then_some(())
     });
     terminal.keys("C-c");
@@ -285,7 +312,7 @@ fn the_live_area_fits_on_terminals_of_any_size() {
         let sandbox = crowd(9);
         let (run, mut display) = Display::start(&sandbox, (columns, rows), "run plan.toml");
         // The last one has started, and has its line if there is room.
-        display.until_shows(if rows > 20 { "T9       in progress" } else { "+4 more" });
+        display.until_shows(if rows > 20 { "T9       attempt 1 in progress" } else { "+4 more" });
         let screen = display.look().rows(0, columns).collect::<Vec<_>>();
         let area = screen.iter().skip_while(|line| !line.contains("in progress for"));
         let area: Vec<&str> = area.map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
@@ -316,7 +343,7 @@ fn the_live_area_of_ten_thousand_tasks_shows_those_at_work() {
     sandbox.script(&ids.iter().take(3).map(at_work).collect::<String>());
     let (run, mut display) = Display::start(&sandbox, (80, 24), "run plan.toml");
     for id in &ids[..3] {
-        display.until_shows(&format!("{id}   in progress for"));
+        display.until_shows(&format!("{id}   attempt 1 in progress for"));
         display.until_shows(&format!("  Climb {id}"));
     }
     display.until_shows("─ 0/10000");
@@ -326,4 +353,41 @@ fn the_live_area_of_ten_thousand_tasks_shows_those_at_work() {
     display.types("\u{3}");
     let _ = run.wait().exits(3);
     display.until_shows("10000 not done");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_live_area_shows_who_confirms_what_is_to_land_and_who_rejects_a_login() {
+    use crate::watch::Display;
+    let sandbox = sandbox();
+    sandbox.fifo("never");
+    let side = |line: &str| line.replace("SIDE", sandbox.root().as_str());
+    let confirms =
+        "if test -e SIDE/again; then echo look again; cat SIDE/never; fi; touch SIDE/again; echo x > T1.txt";
+    let _ = sandbox.program("work", &side(confirms));
+    let bin = sandbox.program("refused", "echo '<signal>REFUSED:the key is old</signal>'; exit 1");
+    let tasks = task("T1", "confirm = true") + &task("T2", "") + &task("T3", "agent = 'first'");
+    let first = format!("[agents.first]\ncommand = ['{bin}/refused']\n\n[policy]");
+    sandbox.write("plan.toml", &sandbox.plan_text("", &tasks).replace("[policy]", &first));
+    sandbox.commit("Plan");
+    sandbox.script("[T1]\nrun SIDE/bin/work\n[T2]\nwrite T2.txt done\n");
+    // It is in the way of the landing.
+    sandbox.write("T2.txt", "mine");
+    let (run, mut display) = Display::start(&sandbox, (120, 24), "run plan.toml");
+    display.until_shows("T1       attempt 1 confirming for ");
+    display.until_shows("  look again");
+    display.until_shows("T2       attempt 1 has waited to land for ");
+    display.until_shows(" 0/3 1 to land; first rejects the login of `first`");
+    display.types("\u{3}");
+    display.until_shows(" 0/3 1 to land; stopping: waits for T1; first rejects the login of `first`");
+    display.types("\u{3}");
+    let _ = run.wait().exits(3);
+    // The next engine shows again what is to land, although it began before.
+    std::fs::remove_file(sandbox.root().join("again")).expect("our own file");
+    let (run, mut display) = Display::start(&sandbox, (120, 24), "run plan.toml");
+    display.until_shows("T2       attempt 1 has waited to land for ");
+    display.types("\u{3}");
+    display.until_shows("stopping");
+    display.types("\u{3}");
+    let _ = run.wait().exits(3);
 }
