@@ -365,11 +365,15 @@ fn sum_up(project: &Project, journal: &mut Journal, run: &RunId, took: Span) -> 
     let state = journal.load(run)?;
     let Some(facts) = state.run() else { return Ok(()) };
     let words = Results::new(state.tasks()).words();
-    // What was used is above, where it is known.
-    let is_unknown = view::bill(&facts.used).is_none() && !facts.worked.is_zero();
-    let cost = if is_unknown { "; what it has cost is unknown" } else { "" };
+    let cost = match view::bill(&facts.used) {
+        Some(bill) => format!("; used {bill}"),
+        None if facts.worked.is_zero() => String::new(),
+        None => "; what it has cost is unknown".to_owned(),
+    };
     ui::answer_line(format!("  {words}; took {took}{cost}"));
-    let is_of_task = |item: &Item| matches!(item.kind, Kind::Blocked | Kind::Confirm | Kind::GivenUp);
+    // What stopped the run is said in hints, with what to do about it.
+    let is_of_task =
+        |item: &Item| matches!(item.kind, Kind::Blocked | Kind::Confirm | Kind::GivenUp | Kind::Look);
     let items = inbox::of_run(project, journal, run)?;
     let items: Vec<&Item> = items.iter().filter(|item| is_of_task(item)).collect();
     if items.is_empty() {
@@ -377,7 +381,12 @@ fn sum_up(project: &Project, journal: &mut Journal, run: &RunId, took: Span) -> 
     }
     ui::say(format!("\n{}", ui::styled(ui::BOLD, "What needs you")));
     for item in items.iter().take(NEEDS) {
-        ui::say(format!("  {}", ui::plain(&item.reason)));
+        // The reason of a task that does not go on names it.
+        let about = match (item.kind, item.tasks.first()) {
+            (Kind::Look, Some(task)) => format!("look at {task}: "),
+            _ => String::new(),
+        };
+        ui::say(format!("  {}", ui::plain(&format!("{about}{}", item.reason))));
         let why = item.tasks.first().map(|task| commands::complete(&format!("piton why {task}")));
         let helps = item.helps.iter().take(2).filter(|help| Some(*help) != why.as_ref());
         for help in helps.chain(&why) {
