@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Attempt, Used, Why, attempts};
 use crate::plan::{Oid, TaskId, TaskSpec};
-use crate::run::{Bill, CommitMade, Event, Note, Proof, Recorded, Run, Status, Task};
+use crate::run::{Bill, CommitMade, ConflictAhead, Event, Note, Proof, Recorded, Run, Status, Task};
 use crate::time::{Span, Timestamp};
 
 /// A task as its page shows it.
@@ -22,6 +22,8 @@ pub struct TaskDetail {
     pub prompt: String,
     pub criteria: Vec<String>,
     pub depends_on: Vec<TaskId>,
+    /// The tasks that depend on it.
+    pub dependents: Vec<TaskId>,
     /// Files that the plan expects it to change.
     pub expected_files: Vec<String>,
     /// What judges it, by name.
@@ -35,6 +37,10 @@ pub struct TaskDetail {
     pub remarks: Vec<Remark>,
     /// What everybody who works on the run has to heed.
     pub guardrails: Vec<String>,
+    /// What a person should look at in it, although it passed.
+    pub noticed: Option<String>,
+    /// What its work will be in conflict with, as it is now.
+    pub conflicts_ahead: Vec<ConflictAhead>,
     #[serde(serialize_with = "as_used")]
     pub used: Bill,
     /// How long its agents have worked.
@@ -68,12 +74,13 @@ pub struct DetailSources<'a> {
     pub task: &'a Task,
     pub spec: &'a TaskSpec,
     pub why: Why,
+    pub dependents: Vec<TaskId>,
     pub guardrails: Vec<String>,
 }
 
 /// The page of a task, from all its events in order.
 pub fn task_detail<'e>(of: DetailSources<'_>, events: impl IntoIterator<Item = &'e Recorded>) -> TaskDetail {
-    let DetailSources { run, task, spec, why, guardrails } = of;
+    let DetailSources { run, task, spec, why, dependents, guardrails } = of;
     let landed = match &task.proof {
         Some(Proof::Landed { commit, .. }) => Some(commit.clone()),
         _ => None,
@@ -88,6 +95,7 @@ pub fn task_detail<'e>(of: DetailSources<'_>, events: impl IntoIterator<Item = &
         prompt: spec.prompt.clone(),
         criteria: spec.criteria.clone(),
         depends_on: spec.depends_on.clone(),
+        dependents,
         expected_files: spec.files.iter().map(ToString::to_string).collect(),
         checks: spec.checks.iter().map(|check| check.name.clone()).collect(),
         agent: task.agent.clone(),
@@ -97,6 +105,8 @@ pub fn task_detail<'e>(of: DetailSources<'_>, events: impl IntoIterator<Item = &
         changed: ChangeDetail { landed, ..ChangeDetail::default() },
         remarks: Vec::new(),
         guardrails,
+        noticed: run.noticed.get(&task.id).cloned(),
+        conflicts_ahead: run.conflicts_ahead.get(&task.id).cloned().unwrap_or_default(),
         used: task.used,
         worked_ms: task.worked,
     };

@@ -20,6 +20,7 @@ pub(crate) fn of_task(project: &Project, journal: &Journal, run: &RunId, id: &Ta
     why.causes.iter_mut().for_each(|cause| cause.text = commands::complete(&cause.text));
     let guardrails = journal.guardrails(run)?.into_iter().map(|said| said.text).collect();
     let events = journal.events(run, 0, Some(id), usize::MAX)?;
-    let sources = DetailSources { run: &facts, task: &task, spec: &spec, why, guardrails };
+    let dependents = journal.links(run, id)?.dependents;
+    let sources = DetailSources { run: &facts, task: &task, spec: &spec, why, dependents, guardrails };
     Ok(view::task_detail(sources, &events))
 }

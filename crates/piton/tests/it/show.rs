@@ -13,7 +13,8 @@ fn worked() -> Sandbox {
             "T2",
             "depends_on = ['T1']\ncriteria = ['it says rope']\nfiles = ['T2.txt']\nchecks = [\"grep rope T2.txt || { echo no rope here; false; }\"]",
         )
-        + &task("T3", "");
+        + &task("T3", "")
+        + &task("T4", "depends_on = ['T2', 'T3']");
     sandbox.plan(&tasks);
     sandbox.script(
         "[T1]\nwrite T1.txt x\n[T2 1]\nwrite T2.txt nothing\n[T2 2]\nwrite T2.txt rope\n[T3]\nsignal BLOCKED:left or right?\n",
@@ -39,6 +40,7 @@ fn a_page_has_all_of_a_task() {
 
     Plan
       depends on  T1
+      needed by   T4
       files       T2.txt
       checks      grep rope T2.txt || { echo no rope here; false; }
       agent       default
@@ -47,13 +49,13 @@ fn a_page_has_all_of_a_task() {
 
     Attempt 1, by default, took [SPAN]
       agent says done after [SPAN]
-      ✗ `grep rope T2.txt || { echo no rope here; false; }` failed with exit status 1  took [SPAN], on tree [COMMIT]
+      ✗ `grep rope T2.txt || { echo no rope here; false; }` failed with exit status 1  took [SPAN], where it lands, on tree [COMMIT]
           no rope here
       failed: check `grep rope T2.txt || { echo no rope here; false; }` failed with exit status 1
 
     Attempt 2, by default, took [SPAN]
       agent says done after [SPAN]
-      ✓ `grep rope T2.txt || { echo no rope here; false; }` passed  took [SPAN], on tree [COMMIT]
+      ✓ `grep rope T2.txt || { echo no rope here; false; }` passed  took [SPAN], where it lands, on tree [COMMIT]
       landed as [COMMIT]
 
     Changed
@@ -102,6 +104,7 @@ fn programs_get_the_same() {
         (&"landed".into(), &Value::Null),
         "unknown is not 0"
     );
+    assert_eq!(t2["dependents"], serde_json::json!(["T4"]));
     assert_eq!(t2["changed"]["created"], serde_json::json!(["T2.txt"]));
     assert!(t2["changed"]["landed"].is_string(), "{t2}");
     let t3 = page("T3");

@@ -42,12 +42,21 @@ fn page(of: &TaskDetail) -> String {
     if let Some(words) = &of.why.last_words {
         page.text("  ", words);
     }
+    if let Some(reason) = &of.noticed {
+        page.warning(&format!("  look at it: {reason}"));
+    }
+    if !of.conflicts_ahead.is_empty() {
+        let conflicts = view::conflicts_ahead(&of.conflicts_ahead);
+        page.warning(&format!("  it will be in conflict {conflicts}, as it is now"));
+    }
     page.section("Prompt");
     page.text("  ", &of.prompt);
     of.criteria.iter().for_each(|text| page.line(&format!("  - {}", ui::plain(text))));
     page.section("Plan");
     let needs: Vec<&str> = of.depends_on.iter().map(TaskId::as_str).collect();
     page.fact("depends on", &needs.join(", "));
+    let dependents: Vec<&str> = of.dependents.iter().map(TaskId::as_str).collect();
+    page.fact("needed by", &dependents.join(", "));
     page.fact("files", &of.expected_files.join(", "));
     page.fact("checks", &of.checks.join(", "));
     page.fact("agent", &of.agent);
@@ -109,6 +118,11 @@ impl Page {
         self.0.push('\n');
     }
 
+    /// What a person should not overlook.
+    fn warning(&mut self, text: &str) {
+        self.line(&ui::styled(ui::WARNING, ui::plain(text)));
+    }
+
     fn section(&mut self, name: &str) {
         self.0.push('\n');
         self.line(&ui::styled(BOLD, name));
@@ -140,10 +154,11 @@ impl Page {
         let used = view::spent_at_least(&attempt.used).map(|used| format!(", {used}")).unwrap_or_default();
         self.section(&format!("Attempt {}{again}{by}{took}{used}", attempt.attempt));
         for setback in &attempt.setbacks {
-            self.line(&format!("  {}", ui::styled(ui::WARNING, ui::plain(&setback.outcome))));
+            self.warning(&format!("  {}", setback.outcome));
         }
-        if let Some(pass) = attempt.agents.last() {
-            self.line(&format!("  {}", ui::plain(&pass.end)));
+        for pass in &attempt.agents {
+            let what = if pass.confirms { "looked again: " } else { "" };
+            self.line(&format!("  {what}{}", ui::plain(&pass.end)));
         }
         attempt.checks.iter().for_each(|check| self.check(check));
         let failure = attempt.failure();
@@ -167,7 +182,8 @@ impl Page {
             failed => format!(", {} tests passed and {failed} failed", tests.passed),
         });
         let tests = tests.unwrap_or_default();
-        let about = format!("took {}{tests}, on tree {}", Span(check.took_ms), check.tree.short());
+        let place = if check.lands { ", where it lands" } else { "" };
+        let about = format!("took {}{tests}{place}, on tree {}", Span(check.took_ms), check.tree.short());
         let (name, verdict) = (ui::plain(&check.name), ui::plain(check.verdict()));
         self.line(&format!("  {style}{sign}{style:#} `{name}` {verdict}  {}", ui::styled(DIM, about)));
         let lines = clean_text(check.tail.trim_end().as_bytes());
