@@ -39,6 +39,43 @@ fn a_shell_completes_commands_flags_and_the_ids_of_the_moment() {
 }
 
 #[test]
+fn a_shell_completes_paths_tasks_to_follow_and_what_waits() {
+    let sandbox = sandbox();
+    sandbox.plan(&(task("T1", "") + &task("T2", "")));
+    sandbox.script("[T1]\nwrite T1.txt x\n[T2]\nsignal BLOCKED:left or right?\n");
+    let _ = sandbox.run("run plan.toml").exits(4);
+    let all = |words: &[&str]| completed(&sandbox, words);
+    let has = |words: &[&str], text: &str| {
+        let lines = all(words);
+        assert!(lines.iter().any(|line| line.starts_with(text)), "{words:?}: {lines:#?}");
+    };
+    for words in
+        [&["graph", "pl"][..], &["plan", "pl"], &["run", "pl"], &["status", "pl"], &["watch", "--plan", "pl"]]
+    {
+        has(words, "plan.toml");
+    }
+    has(&["status", "T"], "T2\tDo T2");
+    has(&["add", "T9", "--after", "T"], "T1\tDo T1");
+    assert_eq!(all(&["add", "T"]), [""; 0], "a new task has an id of its own");
+    assert!(all(&["runs", "--project-path", "plan"]).is_empty(), "only folders");
+    let inbox: serde_json::Value =
+        serde_json::from_str(&sandbox.run("inbox --json").exits(0).stdout).expect("JSON");
+    let key = inbox["items"][0]["key"].as_str().expect("a key").to_owned();
+    has(&["inbox", "--seen", ""], &format!("{key}\t"));
+    has(&["inbox", "--seen", "al"], "all\t");
+}
+
+#[test]
+fn bash_zsh_and_fish_ask_for_the_ids_of_the_moment() {
+    let sandbox = done();
+    for shell in ["bash", "zsh", "fish"] {
+        let asked = sandbox.piton(["--", "piton", "why", "T"]).env("PITON_COMPLETE", shell);
+        let asked = asked.env("_CLAP_COMPLETE_INDEX", "2").env("_CLAP_IFS", "\n");
+        let _ = asked.run().exits(0).says("T1").says("T2").lacks("plan.toml");
+    }
+}
+
+#[test]
 fn each_shell_gets_a_script_of_its_own_that_calls_piton() {
     let sandbox = sandbox();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {

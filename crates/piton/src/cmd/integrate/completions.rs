@@ -2,16 +2,21 @@
 //!
 //! The script asks this program for each completion. So a new command needs no new script, and ids are those of the moment.
 
-use std::ffi::OsString;
+use std::any::TypeId;
+use std::ffi::{OsStr, OsString};
 
+use camino::Utf8PathBuf;
 use clap::builder::PossibleValue;
-use clap::{Args, Command, ValueEnum};
-use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use clap::{Args, Command, ValueEnum, ValueHint};
+use clap_complete::engine::{
+    ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
+};
 use clap_complete::env::{CompleteEnv, Shells};
+use piton_core::plan::TaskId;
 use piton_engine::journal::Journal;
 
 use crate::failure::{Exit, FINE, Failure, Outcome};
-use crate::runs::find;
+use crate::runs::{command, find, inbox};
 use crate::ui;
 
 /// A shell that asks for completions says so here, with its own name.
@@ -68,12 +73,40 @@ fn with_ids(mut command: Command) -> Command {
 }
 
 fn known(command: Command) -> Command {
-    let command = command.mut_args(|arg| match arg.get_id().as_str() {
-        "task" | "reset_task" | "what" => arg.add(ArgValueCandidates::new(tasks)),
-        "run" | "of_run" => arg.add(ArgValueCandidates::new(runs)),
-        _ => arg,
+    let makes_a_task = command.get_name() == "add";
+    let command = command.mut_args(|arg| {
+        let holds = arg.get_value_parser().type_id();
+        match arg.get_id().as_str() {
+            // A new task has an id of its own.
+            "task" if makes_a_task => arg,
+            "run" | "of_run" => arg.add(ArgValueCandidates::new(runs)),
+            "seen" => arg.add(ArgValueCandidates::new(waiting)),
+            // It is a task, or the file of a plan.
+            "what" if holds == TypeId::of::<String>() => arg.add(ArgValueCompleter::new(tasks_and_files)),
+            "project_path" | "worktree_dir" | "dir" | "folder" => arg.value_hint(ValueHint::DirPath),
+            _ if holds == TypeId::of::<TaskId>() => arg.add(ArgValueCandidates::new(tasks)),
+            _ if holds == TypeId::of::<Utf8PathBuf>() => arg.value_hint(ValueHint::AnyPath),
+            _ => arg,
+        }
     });
     command.mut_subcommands(known)
+}
+
+fn tasks_and_files(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let mut all = tasks();
+    all.retain(|task| task.get_value().as_encoded_bytes().starts_with(begun.as_encoded_bytes()));
+    all.extend(PathCompleter::any().complete(begun));
+    all
+}
+
+/// The keys of what waits for a person, as `piton inbox` shows them.
+fn waiting() -> Vec<CompletionCandidate> {
+    let project = find::project(None).ok();
+    let items = project.and_then(|project| inbox::of_project(&project).ok()).unwrap_or_default();
+    let you = command::you();
+    let new = items.iter().filter(|item| !item.seen_by.contains(&you));
+    let new = new.map(|item| candidate(&item.key, &item.reason));
+    new.chain([candidate("all", "everything that waits for you")]).collect()
 }
 
 /// The tasks of the run that the command line names, or of the newest unfinished one.
