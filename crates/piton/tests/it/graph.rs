@@ -73,8 +73,7 @@ fn a_large_plan_says_that_groups_are_folded() {
         .collect();
     sandbox.write("plan.toml", &sandbox.plan_text("", &(group("base") + &group("roof") + &tasks)));
     let shown = sandbox.run("graph plan.toml").exits(0);
-    let _ =
-        shown.says("· base  40 tasks, 0 completed").says("80 tasks stand behind the lines of their groups");
+    let _ = shown.says("· base  40 tasks, 0 completed").says("80 tasks are folded into their groups");
     let all = sandbox.run("graph plan.toml --all").exits(0);
     assert!(all.stdout.contains("T79") && !all.stderr.contains("behind"), "{all}");
 }

@@ -44,7 +44,7 @@ fn a_file_of_html_is_written_whole_and_needs_nothing() {
     let _ = sandbox.run("summary --html out/run.html").exits(0).says("wrote out/run.html");
     let page = sandbox.read("out/run.html");
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "{page}");
-    for part in ["What needs somebody", "The plan", "Where the time went", "Cost by agent", "How to go on"] {
+    for part in ["What needs you", "The plan", "Where the time went", "Cost by agent", "How to go on"] {
         assert!(page.contains(part), "{part}");
     }
     assert!(page.contains("left or right?") && page.contains("no rope here") && page.contains("not needed"));

@@ -1,6 +1,6 @@
 //! A run as one file of HTML: no script, no request, every colour and picture in it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 use super::markup::{COST_COLUMNS, cost_cells, utc};
@@ -29,8 +29,8 @@ const LINE: usize = 400;
 
 /// The document. `name` is what the run is called in its title.
 pub fn html(recap: &Recap) -> String {
-    let mut page = Page { text: String::new(), recap, numbers: HashMap::new() };
-    page.numbers = recap.tasks.iter().enumerate().map(|(number, story)| (&story.task, number)).collect();
+    let numbers = recap.tasks.iter().enumerate().map(|(number, story)| (&story.task, number)).collect();
+    let mut page = Page { text: String::new(), recap, numbers, told: told(&recap.tasks) };
     page.head();
     page.needs();
     page.plan();
@@ -46,8 +46,20 @@ pub fn html(recap: &Recap) -> String {
 struct Page<'r> {
     text: String,
     recap: &'r Recap,
-    /// The numbers of the tasks whose stories there are.
+    /// The numbers of the tasks.
     numbers: HashMap<&'r TaskId, usize>,
+    told: BTreeSet<usize>,
+}
+
+/// The tasks whose stories are in the document, by their numbers: all of them, or of many those that did not go well.
+fn told(stories: &[TaskStory]) -> BTreeSet<usize> {
+    let is_told = |story: &TaskStory| stories.len() <= STORIES || went_badly(story);
+    let told = stories.iter().enumerate().filter(|(_, story)| is_told(story));
+    told.map(|(number, _)| number).take(STORIES).collect()
+}
+
+fn went_badly(story: &TaskStory) -> bool {
+    story.is_stuck() || story.had_trouble()
 }
 
 /// One line from outside.
@@ -128,7 +140,7 @@ impl<'r> Page<'r> {
         };
         self.add(&format!("<p class=\"muted small\">{when}</p>"));
         self.tiles();
-        let mut links = vec![("needs", "Needs somebody")];
+        let mut links = vec![("needs", "Needs you")];
         links.retain(|_| !recap.needs.is_empty());
         links.extend([
             ("plan", "Plan"),
@@ -182,7 +194,7 @@ impl<'r> Page<'r> {
     fn task(&self, task: &TaskId) -> String {
         let name = line(task.as_str());
         match self.numbers.get(task) {
-            Some(number) if self.is_told(*number) => {
+            Some(number) if self.told.contains(number) => {
                 format!("<a class=\"mono\" href=\"#t{number}\">{name}</a>")
             }
             _ => format!("<span class=\"mono\">{name}</span>"),
@@ -194,7 +206,7 @@ impl<'r> Page<'r> {
         if recap.needs.is_empty() {
             return;
         }
-        self.open("needs", "What needs somebody", "asks");
+        self.open("needs", "What needs you", "asks");
         self.add("<ul class=\"plain needs\">");
         for item in recap.needs.iter().take(ITEMS) {
             let tasks: Vec<String> = item.tasks.iter().take(8).map(|task| self.task(task)).collect();
@@ -250,7 +262,7 @@ impl<'r> Page<'r> {
         }
         if recap.nodes.len() > GRAPH {
             self.add(&format!(
-                "<p class=\"muted\">A graph of {} tasks is a file of its own: <code>piton graph --format svg</code></p>",
+                "<p class=\"muted\">The graph of {} tasks is left out here, and fits into a file of its own: <code>piton graph --format svg</code></p>",
                 recap.nodes.len()
             ));
         } else if !recap.nodes.is_empty() {
@@ -303,25 +315,24 @@ impl<'r> Page<'r> {
         self.close();
     }
 
-    /// Whether the story of the task with this number is in the document.
-    fn is_told(&self, number: usize) -> bool {
-        let stories = &self.recap.tasks;
-        stories.len() <= STORIES || (stories[number].is_stuck() || stories[number].had_trouble())
-    }
-
     fn tasks(&mut self) {
         let recap = self.recap;
         self.open("tasks", "Tasks", "long");
-        let told: Vec<(usize, &'r TaskStory)> =
-            recap.tasks.iter().enumerate().filter(|(number, _)| self.is_told(*number)).collect();
-        for (number, story) in told.iter().take(STORIES) {
-            self.story(*number, story);
+        for (number, story) in recap.tasks.iter().enumerate() {
+            if self.told.contains(&number) {
+                self.story(number, story);
+            }
         }
-        let shown = told.len().min(STORIES);
-        if shown < recap.tasks.len() {
+        let (all, told) = (recap.tasks.len(), self.told.len());
+        if told < all {
+            let bad = recap.tasks.iter().filter(|story| went_badly(story)).count();
+            let which = match bad == told {
+                true => format!("the {told} that did not go well are told here"),
+                false => format!("{bad} did not go well, and {told} of these are told here"),
+            };
             self.add(&format!(
-                "<p class=\"muted\">Of {} tasks, the {shown} that did not go well are told here. All of them: <code>piton status --all</code></p>",
-                recap.tasks.len()
+                "<p class=\"muted\">Of {all} tasks, {which}; {} are left out. All of them: <code>piton status --all</code></p>",
+                all - told
             ));
         }
         self.close();

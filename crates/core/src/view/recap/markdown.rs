@@ -135,7 +135,7 @@ fn needs(recap: &Recap) -> String {
     let (items, left) = fitting(recap.needs.iter().take(ITEMS).map(one), NEEDS);
     let left = left + recap.needs.len().saturating_sub(ITEMS);
     let more = if left == 0 { String::new() } else { format!("- … and {left} more: `piton inbox`\n") };
-    format!("\n### What needs somebody\n\n{items}{more}")
+    format!("\n### What needs you\n\n{items}{more}")
 }
 
 /// What did not go well first, and within that the order of the plan: this is what has to fit.

@@ -425,7 +425,7 @@ fn next_steps(status: &RunStatus, results: &Results) -> Vec<NextStep> {
         | RunStatus::Ended
         | RunStatus::Closed(_) => {
             let about = if waits {
-                "resumes the run, once what needs somebody is answered"
+                "resumes the run, once you have answered what needs you"
             } else {
                 "resumes the run"
             };

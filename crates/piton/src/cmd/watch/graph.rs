@@ -107,7 +107,7 @@ fn text(name: &str, nodes: &[Node], all: bool) {
     ui::answer(lines);
     if shown.folded > 0 {
         ui::say(format!(
-            "{} stand behind the lines of their groups: piton graph --all",
+            "{} are folded into their groups: piton graph --all",
             counted(shown.folded as u64, "task")
         ));
     }
