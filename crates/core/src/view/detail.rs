@@ -29,6 +29,8 @@ pub struct TaskDetail {
     /// What judges it, by name.
     pub checks: Vec<String>,
     pub agent: String,
+    /// How often the plan has changed what it asks for.
+    pub replanned: u32,
     pub attempts_spent: u32,
     pub attempts_allowed: u32,
     pub attempts: Vec<Attempt>,
@@ -99,6 +101,7 @@ pub fn task_detail<'e>(of: DetailSources<'_>, events: impl IntoIterator<Item = &
         expected_files: spec.files.iter().map(ToString::to_string).collect(),
         checks: spec.checks.iter().map(|check| check.name.clone()).collect(),
         agent: task.agent.clone(),
+        replanned: 0,
         attempts_spent: task.spent,
         attempts_allowed: task.budget,
         attempts: Vec::new(),
@@ -126,6 +129,7 @@ impl TaskDetail {
                 self.changed.modified = work.modified;
                 self.changed.commits = work.commits;
             }
+            Event::TaskChanged { .. } => self.replanned += 1,
             Event::Reset { .. } => {
                 self.changed = ChangeDetail { landed: self.changed.landed.take(), ..ChangeDetail::default() };
             }

@@ -146,14 +146,12 @@ fn group_of(state: &State, group: u32) -> &str {
 pub(super) fn look(mut source: Source, views: &Receiver<Vec<View>>, tell: &Sender<Msg>) {
     let mut feeds: Vec<Feed> = Vec::new();
     loop {
-        // All that were asked for count, although only the last is read: whoever scrolls through the tasks and comes
-        // back sees a text that is read again.
         let asked: Vec<Vec<View>> = match views.recv_timeout(LOOK) {
             Ok(first) => std::iter::once(first).chain(views.try_iter()).collect(),
             Err(RecvTimeoutError::Timeout) => Vec::new(),
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        feeds = asked.into_iter().fold(feeds, feeds_for);
+        feeds = feeds_after(feeds, asked);
         for feed in &mut feeds {
             let message = feed.look(&mut source).unwrap_or_else(|failure| {
                 source.close();
@@ -164,6 +162,12 @@ pub(super) fn look(mut source: Source, views: &Receiver<Vec<View>>, tell: &Sende
             }
         }
     }
+}
+
+/// The feeds for the last of these requests. The others count, too: the screen has dropped what it showed of a view that it
+/// left meanwhile, so that one is read again.
+fn feeds_after(feeds: Vec<Feed>, asked: Vec<Vec<View>>) -> Vec<Feed> {
+    asked.into_iter().fold(feeds, feeds_for)
 }
 
 /// A feed for each view. One goes on if its view stays in its place: only then the screen keeps what it has shown.
@@ -199,7 +203,7 @@ mod tests {
         assert_eq!(say_again(&mut feeds), [true], "it is new");
         feeds = feeds_for(feeds, vec![first.clone()]);
         assert_eq!(say_again(&mut feeds), [false], "it stays");
-        feeds = [vec![second], vec![first]].into_iter().fold(feeds, feeds_for);
+        feeds = feeds_after(feeds, vec![vec![second], vec![first]]);
         assert_eq!(say_again(&mut feeds), [true], "the screen has shown something else meanwhile");
     }
 

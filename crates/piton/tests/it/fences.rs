@@ -519,7 +519,8 @@ fn a_script_that_a_check_runs_is_not_replaced_unseen_by_the_work_it_judges() {
     let own = "write own.sh #!/bin/sh\\ntrue\nrun chmod +x own.sh\n";
     sandbox.script(&format!("[T1]\nwrite check.sh true\nwrite new.sh true\nwrite README.md x\n[T2]\n{own}"));
     let noticed = "the work changes check.sh, which a check runs";
-    let _ = sandbox.run("run plan.toml").exits(0).says(&format!("look at T1: {noticed}")).lacks("new.sh");
+    let run = sandbox.run("run plan.toml").exits(0).says(&format!("look at T1: {noticed}")).lacks("new.sh");
+    let _ = run.says("What needs you").says("$ piton diff T1");
     let _ = sandbox.run("status").says(&format!("look at T1: {noticed}")).lacks("own.sh");
     let _ = sandbox.run("status T1").says(noticed);
     let _ = sandbox.run("why T1").says(noticed);

@@ -210,6 +210,7 @@ fn a_try_that_is_cut_off_is_booked_whatever_client_it_was() {
         let out = sandbox.run("run plan.toml").exits(3);
         let out = out.says("the agent had not finished after 1s");
         assert!(out.contains("tries are estimated)"), "{adapter}: {out}");
+        assert!(out.contains("0 landed, ") && out.contains("; used ≥ "), "{adapter}: {out}");
         let document = sandbox.run("status --json").exits(0);
         let part = |key: &str| crate::json(&document, &format!("/used/0/{key}"));
         assert_eq!(

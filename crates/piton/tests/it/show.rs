@@ -70,6 +70,7 @@ fn a_page_has_all_of_a_task() {
     Next
       $ piton output T2
       $ piton diff T2
+      $ piton log T2
     ");
     let asks = sandbox.run("show T3").exits(0).says("! blocked for").says("left or right?").lacks("Changed");
     let _ = asks
@@ -123,4 +124,7 @@ fn a_task_that_has_not_begun_has_a_page_too_and_nothing_in_it_moves_the_terminal
     let _ = sandbox.run("run plan.toml").exits(4);
     let out = sandbox.run("show T2").exits(0).says("depends on").says("T1").lacks("Attempt").lacks("used");
     assert!(!out.stdout.contains(['\u{1b}', '\u{202e}']), "{out}");
+    sandbox.write("plan.toml", &sandbox.read("plan.toml").replace("202e now", "202e later"));
+    let _ = sandbox.run("run plan.toml").exits(4);
+    let _ = sandbox.run("show T2").exits(0).says("1 time by edits of the plan");
 }

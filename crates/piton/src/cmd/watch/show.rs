@@ -60,6 +60,9 @@ fn page(of: &TaskDetail) -> String {
     page.fact("files", &of.expected_files.join(", "));
     page.fact("checks", &of.checks.join(", "));
     page.fact("agent", &of.agent);
+    if of.replanned > 0 {
+        page.fact("changed", &format!("{} by edits of the plan", view::counted(of.replanned.into(), "time")));
+    }
     page.fact("attempts", &format!("{} of {} spent", of.attempts_spent, of.attempts_allowed));
     let used = view::spent_at_least(&of.used).unwrap_or_else(|| "an unknown amount".to_owned());
     if !of.attempts.is_empty() {
@@ -98,7 +101,7 @@ fn page(of: &TaskDetail) -> String {
         of.guardrails.iter().for_each(|text| page.line(&format!("  - {}", ui::plain(text))));
     }
     page.section("Next");
-    let more = [format!("piton output {}", of.task), format!("piton diff {}", of.task)];
+    let more = ["output", "diff", "log"].map(|verb| format!("piton {verb} {}", of.task));
     for help in of.why.helps.iter().chain(&more) {
         page.line(&format!("  $ {}", crate::commands::complete(help)));
     }
