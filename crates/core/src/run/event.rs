@@ -556,6 +556,19 @@ pub enum StopReason {
     },
 }
 
+impl StopReason {
+    /// What is recorded for an engine that is gone and recorded nothing itself.
+    pub fn death() -> StopReason {
+        StopReason::Environment { detail: GONE.to_owned() }
+    }
+
+    pub fn is_death(&self) -> bool {
+        matches!(self, StopReason::Environment { detail } if detail == GONE)
+    }
+}
+
+const GONE: &str = "the engine stopped without saying why";
+
 /// Why a try failed; only `code` spends an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

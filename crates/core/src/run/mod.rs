@@ -59,7 +59,7 @@ pub use revision::Revision;
 pub use rules::{decide, shell_word, waits_for};
 pub use schedule::{Action, barrier, is_current, next, owes_context, paused_until, startable, wake_at};
 pub use settings::{follows_settings, settings_that_wait};
-pub use state::{Changes, Closed, Links, Missing, Run, State};
+pub use state::{Changes, Closed, Halt, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};
 pub use task::{
     Answer, Awaited, Carried, Holder, Intent, LazyProgress, Pass, Progress, Proof, Red, Status, Task,

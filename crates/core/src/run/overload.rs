@@ -26,6 +26,9 @@ pub struct Overload {
     pub task: TaskId,
     /// No agent of the provider starts.
     pub is_parked: bool,
+    /// When that began; before, when an agent first met the failure.
+    #[serde(default)]
+    pub since: Timestamp,
     /// When it is asked next.
     pub ask_at: Timestamp,
     /// Questions so far, and how many were not answered.
@@ -40,6 +43,12 @@ impl Overload {
     fn pause(&self) -> Span {
         let doubled = FIRST_PAUSE.0.saturating_mul(1 << self.unanswered.saturating_sub(1).min(16));
         Span(doubled).min(LONGEST_PAUSE)
+    }
+
+    fn park(&mut self, at: Timestamp) {
+        if !self.is_parked {
+            (self.is_parked, self.since) = (true, at);
+        }
     }
 }
 
@@ -81,13 +90,14 @@ impl Run {
             (AgentEnd::Unavailable { reason }, None) => {
                 let (agent, reason, task) = (agent.to_owned(), reason.clone(), task.clone());
                 let (is_parked, ask_at, asked, unanswered) = (false, at, 0, 0);
-                let overload = Overload { agent, reason, task, is_parked, ask_at, asked, unanswered };
+                let overload =
+                    Overload { agent, reason, task, is_parked, since: at, ask_at, asked, unanswered };
                 self.overloads.insert(provider, overload);
             }
             (AgentEnd::Unavailable { reason }, Some(overload)) => {
                 overload.reason.clone_from(reason);
                 if !overload.is_parked && overload.task != *task {
-                    overload.is_parked = true;
+                    overload.park(at);
                     overload.ask_at = at.plus(FIRST_PAUSE);
                 }
             }
@@ -115,7 +125,7 @@ impl Run {
                 None
             }
             Some(_) => {
-                overload.is_parked = true;
+                overload.park(at);
                 overload.asked += 1;
                 overload.unanswered += 1;
                 overload.ask_at = at.plus(overload.pause());

@@ -21,6 +21,9 @@ pub struct Outage {
     /// The agent that met it, and what the client said.
     pub agent: String,
     pub reason: String,
+    /// When it began. Others that meet it while it lasts do not change that.
+    #[serde(default)]
+    pub since: Timestamp,
     /// The first agent since its end. Others follow once that one is seen not to meet it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<Probe>,
@@ -256,23 +259,15 @@ impl Run {
     pub(super) fn agent_ended(&mut self, agent: &str, task: &TaskId, end: &AgentEnd, at: Timestamp) {
         self.heard_of_servers(agent, task, end, at);
         let provider = self.provider(agent).to_owned();
-        let out = |until: Option<Timestamp>, reason: &str| Outage {
-            until,
-            agent: agent.to_owned(),
-            reason: reason.to_owned(),
-            probe: None,
-        };
         match end {
             AgentEnd::Limit { until, reason, model: None } => {
-                self.outages.insert(provider, out(Some(*until), reason));
+                self.goes_out(provider, Some(*until), (agent, reason), at);
             }
             AgentEnd::Limit { until, reason, model: Some(_) } => {
                 self.look_again(agent);
-                self.outages.insert(self.model(agent), out(Some(*until), reason));
+                self.goes_out(self.model(agent), Some(*until), (agent, reason), at);
             }
-            AgentEnd::Refused { reason } => {
-                self.outages.insert(provider, out(None, reason));
-            }
+            AgentEnd::Refused { reason } => self.goes_out(provider, None, (agent, reason), at),
             // It says nothing about the limit: the next agent that starts is the first again.
             AgentEnd::Transient { .. }
             | AgentEnd::Declined { .. }
@@ -291,6 +286,23 @@ impl Run {
                 self.look_again(agent);
             }
         }
+    }
+
+    /// An agent has met a limit, or its login was refused, and said why.
+    fn goes_out(
+        &mut self,
+        name: String,
+        until: Option<Timestamp>,
+        (agent, reason): (&str, &str),
+        at: Timestamp,
+    ) {
+        let lasts = |known: &&Outage| match (known.until, until) {
+            (Some(known), Some(_)) => is_future(known, at, LONGEST_LIMIT),
+            (known, until) => known == until,
+        };
+        let since = self.outages.get(&name).filter(lasts).map_or(at, |known| known.since);
+        let (agent, reason) = (agent.to_owned(), reason.to_owned());
+        self.outages.insert(name, Outage { until, agent, reason, since, probe: None });
     }
 
     /// The reviewers of a task have given their verdicts, so no limit holds them back.

@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::discriminant;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,15 @@ pub struct Closed {
     pub reason: String,
 }
 
+/// A stop that may wait for a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Halt {
+    /// The engine that stopped first.
+    pub engine: String,
+    pub since: Timestamp,
+    pub reason: StopReason,
+}
+
 /// The facts about the run as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
@@ -57,6 +67,9 @@ pub struct Run {
     /// A stop asked for since the engine began.
     pub stop: Option<StopMode>,
     pub stopped: Option<StopReason>,
+    /// The last stop, until there is progress again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub halt: Option<Halt>,
     /// A person closed it, and it has not been worked on since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<Closed>,
@@ -186,6 +199,27 @@ impl Run {
         {
             self.noticed.insert(task.clone(), reason);
         }
+    }
+
+    /// An engine has got on with the work.
+    pub(super) fn moves_on(&mut self) {
+        if self.engine.is_some() {
+            self.halt = None;
+        }
+    }
+
+    /// The engine stops. If it met nothing but what the one before had stopped for, that stop goes on.
+    pub(super) fn halts(&mut self, engine: &str, reason: &StopReason, at: Timestamp) {
+        // Each engine dies once.
+        let is_same = |halt: &Halt| {
+            discriminant(&halt.reason) == discriminant(reason)
+                && !halt.reason.is_death()
+                && !reason.is_death()
+        };
+        let before = self.halt.take().filter(is_same);
+        let (engine, since) =
+            before.map_or_else(|| (engine.to_owned(), at), |halt| (halt.engine, halt.since));
+        self.halt = Some(Halt { engine, since, reason: reason.clone() });
     }
 
     /// The first group this session looks at.

@@ -343,7 +343,7 @@ pub(super) fn release(task: &mut Task) {
     task.progress.intent = None;
     task.progress.carries.clear();
     (task.progress.queued, task.progress.place_kept) = (None, None);
-    task.progress.waits = None;
+    (task.progress.waits, task.progress.waits_since) = (None, None);
 }
 
 /// Who works on a task.
@@ -517,6 +517,9 @@ pub struct Progress {
     pub carries: Vec<Carried>,
     /// What landing waits for.
     pub waits: Option<String>,
+    /// Since when it waits. The same wait goes on if another try to land meets it again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_since: Option<Timestamp>,
     /// How many had landed before this one.
     pub landed_no: Option<u32>,
     /// Why the worktree could not be removed.

@@ -85,13 +85,13 @@ pub struct Around<'a> {
 }
 
 /// What waits for a person in this run, those first that hold up most, and of these the oldest. `tasks`: at least those
-/// that are under way, and those of [`CONCERNS`].
+/// that are under way, those of [`CONCERNS`], gates that are out of date, and those in which something was noticed.
 pub fn inbox(run: &Run, tasks: &[Task], around: &Around<'_>) -> Vec<Item> {
     let mut list = List { run, items: Vec::new() };
-    list.whole(around);
+    list.whole(tasks, around);
     list.providers();
     list.landings(tasks, around);
-    list.looks();
+    list.looks(tasks);
     for task in tasks {
         list.task(task, around);
     }
@@ -105,13 +105,22 @@ pub const CONCERNS: [Status; 3] = [Status::Blocked, Status::Abandoned, Status::P
 /// The plan stands for itself: who shows it knows how it is typed.
 const RESUME: &str = "piton run PLAN";
 
+/// Why a run stands still whose engine was killed.
+const DEATH: &str = "the engine stopped without saying why: it crashed, or was killed";
+
+/// What names a thing that began at this time.
+fn began(name: impl std::fmt::Display, since: Option<Timestamp>) -> String {
+    format!("{name} {}", since.unwrap_or_default().0)
+}
+
 struct List<'r> {
     run: &'r Run,
     items: Vec<Item>,
 }
 
 impl List<'_> {
-    /// `what` tells two of a kind apart, and the same one at two times.
+    /// `what` tells two of a kind apart, and the same one at two times: it holds when this one began, and nothing that may
+    /// change while it lasts.
     fn add(&mut self, kind: Kind, what: &str, reason: String, since: Option<Timestamp>) -> &mut Item {
         let digest = Digest::of(&(&self.run.id, kind, what));
         let key = digest.short()[..6].to_owned();
@@ -123,37 +132,28 @@ impl List<'_> {
         self.items.last_mut().expect("it was just put there")
     }
 
-    fn whole(&mut self, around: &Around<'_>) {
+    fn whole(&mut self, tasks: &[Task], around: &Around<'_>) {
         let since = Some(around.active);
         match around.status {
             RunStatus::Interrupted => {
-                let reason = "its engine has ended without a word: it crashed, or was killed".to_owned();
                 let engine = self.run.engine.clone().unwrap_or_default();
-                self.add(Kind::Run, &engine, reason, since).helps = vec![RESUME.to_owned()];
+                self.add(Kind::Run, &engine, DEATH.to_owned(), since).helps = vec![RESUME.to_owned()];
             }
             RunStatus::Stale { gates } => {
-                let names: Vec<&str> = gates.iter().map(TaskId::as_str).collect();
-                let reason = format!("{} has not passed on what there is now", names.join(", "));
-                let item = self.add(Kind::Run, &names.join(" "), reason, since);
-                item.tasks.clone_from(gates);
-                item.helps = gates.iter().map(|gate| format!("piton report {gate} done")).collect();
+                for gate in gates {
+                    let passed = tasks.iter().find(|task| task.id == *gate).map(|task| task.since);
+                    let reason = format!("{gate} has not passed on what there is now");
+                    let item = self.add(Kind::Run, &began(gate, passed), reason, since);
+                    item.tasks = vec![gate.clone()];
+                    item.helps = vec![format!("piton report {gate} done")];
+                }
             }
-            RunStatus::Stopped(StopReason::Budget { detail }) => {
-                self.add(Kind::Budget, detail, detail.clone(), since).helps =
-                    vec!["piton cost".to_owned(), format!("{RESUME}   once `[budget]` allows more")];
-            }
-            RunStatus::Stopped(StopReason::Environment { detail }) => {
-                self.add(Kind::Run, detail, detail.clone(), since).helps =
-                    vec!["piton doctor".to_owned(), RESUME.to_owned()];
-            }
-            RunStatus::Stopped(StopReason::PlanChanged { detail }) if around.asked.is_empty() => {
-                self.add(Kind::Plan, detail, detail.clone(), since).helps = vec![RESUME.to_owned()];
-            }
+            RunStatus::Stopped(reason) => self.stopped(reason, around),
             _ => {}
         }
         if !around.asked.is_empty() {
-            let names: Vec<&str> = around.asked.iter().map(TaskId::as_str).collect();
-            let what = format!("{} {}", self.run.plan_hash.short(), names.join(" "));
+            // It lasts until the run adopts another plan.
+            let what = self.run.plan_hash.short().to_owned();
             let reason = "the plan has changed since the run adopted it".to_owned();
             let item = self.add(Kind::Plan, &what, reason, None);
             item.tasks = around.asked.to_vec();
@@ -161,26 +161,59 @@ impl List<'_> {
         }
     }
 
+    /// The engine has stopped for this.
+    fn stopped(&mut self, reason: &StopReason, around: &Around<'_>) {
+        let halt = self.run.halt.as_ref();
+        let since = halt.map_or(around.active, |halt| halt.since);
+        let (kind, detail, helps) = match reason {
+            // The same item as before anybody noted that the engine is gone.
+            reason if reason.is_death() => {
+                let engine = halt.map(|halt| halt.engine.clone()).unwrap_or_default();
+                self.add(Kind::Run, &engine, DEATH.to_owned(), Some(since)).helps = vec![RESUME.to_owned()];
+                return;
+            }
+            StopReason::Budget { detail } => {
+                let helps = vec!["piton cost".to_owned(), format!("{RESUME}   once `[budget]` allows more")];
+                (Kind::Budget, detail, helps)
+            }
+            StopReason::Environment { detail } => {
+                (Kind::Run, detail, vec!["piton doctor".to_owned(), RESUME.to_owned()])
+            }
+            StopReason::Elsewhere { detail } | StopReason::Siblings { detail } => {
+                (Kind::Run, detail, vec![RESUME.to_owned()])
+            }
+            StopReason::PlanChanged { detail } if around.asked.is_empty() => {
+                (Kind::Plan, detail, vec![RESUME.to_owned()])
+            }
+            StopReason::PlanChanged { .. }
+            | StopReason::Completed
+            | StopReason::Ended
+            | StopReason::Filter
+            | StopReason::Person
+            | StopReason::LandingWaits { .. } => return,
+        };
+        self.add(kind, &began("stop", Some(since)), detail.clone(), Some(since)).helps = helps;
+    }
+
     fn providers(&mut self) {
         for (name, outage) in &self.run.outages {
-            let Outage { until, agent, reason, .. } = outage;
-            let (what, told, help) = match until {
+            let Outage { until, agent, reason, since, .. } = outage;
+            let (told, help) = match until {
                 Some(until) => (
-                    format!("{name} {until}"),
                     format!("the usage limit of {name} lasts until {until}: {reason}"),
                     format!("piton unpark {}", shell_word(name)),
                 ),
                 None => (
-                    name.clone(),
                     format!("{name} rejects the login of `{agent}`: {reason}"),
                     format!("piton agents test {}", shell_word(agent)),
                 ),
             };
-            self.add(Kind::Provider, &what, told, None).helps = vec![help];
+            self.add(Kind::Provider, &began(name, Some(*since)), told, Some(*since)).helps = vec![help];
         }
         for (name, overload) in self.run.overloads.iter().filter(|(_, overload)| overload.is_parked) {
             let reason = format!("{name} does not answer: {}", overload.reason);
-            self.add(Kind::Provider, name, reason, None).helps =
+            let since = Some(overload.since);
+            self.add(Kind::Provider, &began(name, since), reason, since).helps =
                 vec![format!("piton unpark {}", shell_word(name))];
         }
     }
@@ -196,8 +229,11 @@ impl List<'_> {
             }
         }
         for (reason, tasks) in known {
-            let since = tasks.iter().map(|task| task.since).min();
-            let item = self.add(Kind::Landing, reason, reason.to_owned(), since);
+            // Others may come to wait for the same, and the words may change.
+            let since = |task: &&Task| task.progress.waits_since.unwrap_or(task.since);
+            let Some(first) = tasks.iter().min_by_key(|task| (since(task), &task.id)) else { continue };
+            let since = Some(since(first));
+            let item = self.add(Kind::Landing, &began(&first.id, since), reason.to_owned(), since);
             item.tasks = tasks.iter().map(|task| task.id.clone()).collect();
             // An engine that is there sees for itself when it can go on.
             let is_alive = matches!(around.status, RunStatus::Running | RunStatus::Stopping { .. });
@@ -224,9 +260,11 @@ impl List<'_> {
         }
     }
 
-    fn looks(&mut self) {
+    fn looks(&mut self, tasks: &[Task]) {
         for (id, reason) in self.run.noticed.clone() {
-            let item = self.add(Kind::Look, &format!("{id} {reason}"), reason, None);
+            let task = tasks.iter().find(|task| task.id == id);
+            let what = format!("{id} {}", task.map_or(0, |task| task.fence));
+            let item = self.add(Kind::Look, &what, reason, task.map(|task| task.since));
             item.helps = vec![format!("piton diff {id}")];
             item.tasks = vec![id];
         }

@@ -94,10 +94,9 @@ pub fn run_end<'t>(
         StopReason::Completed => (Topic::Done, format!("the run is complete: {done}{rest}")),
         StopReason::Ended => (Topic::Done, format!("the run has ended with unfinished work: {done}{rest}")),
         StopReason::Filter => (Topic::Done, format!("what was selected is done: {done}{rest}")),
-        StopReason::Elsewhere { detail } | StopReason::Siblings { detail } => {
-            (Topic::NeedsYou, format!("the run has stopped: {detail}"))
-        }
-        StopReason::Person
+        StopReason::Elsewhere { .. }
+        | StopReason::Siblings { .. }
+        | StopReason::Person
         | StopReason::LandingWaits { .. }
         | StopReason::PlanChanged { .. }
         | StopReason::Budget { .. }

@@ -1,10 +1,11 @@
 //! What waits for a person, seen from outside.
 
-use piton_core::run::{Class, Command, Note, Status, StopReason, Task};
-use piton_core::time::Timestamp;
+use piton_core::plan::Schedule;
+use piton_core::run::{AgentEnd, Class, Command, Note, Status, StopReason, Task, Verdict};
+use piton_core::time::{Span, Timestamp};
 use piton_core::view::{Around, Item, Kind, RunStatus, inbox};
 
-use crate::bench::{Bench, id, spec};
+use crate::bench::{Bench, evidence, id, oid, session, spec, work};
 
 fn items(bench: &Bench, status: &RunStatus, asked: &[&str]) -> Vec<Item> {
     let run = bench.state.run().expect("a run");
@@ -67,4 +68,164 @@ fn what_is_seen_is_known_for_each_person_until_it_is_over() {
     assert_eq!(seen_by(&bench), [vec!["ann", "bob"], vec!["bob"]]);
     bench.accept(&Command::Note { by: "bob".to_owned(), note: seen(&[], &[&keys[0]]) });
     assert_eq!(seen_by(&bench), [vec!["ann"], vec!["bob"]]);
+}
+
+/// The only item: its key, and since when it waits.
+fn only(bench: &Bench, status: &RunStatus) -> (String, Timestamp) {
+    let all = items(bench, status, &[]);
+    assert_eq!(all.len(), 1, "{all:?}");
+    (all[0].key.clone(), all[0].since.expect("a time"))
+}
+
+fn later(bench: &mut Bench) {
+    bench.now = bench.now.plus(Span::seconds(1));
+}
+
+#[test]
+fn a_landing_that_waits_is_one_item_until_it_is_solved() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    let waits = |bench: &mut Bench, reason: &str| {
+        later(bench);
+        let (task, fence) = (id("a"), bench.task("a").fence);
+        bench.accept(&Command::LandingWaits { task, fence, reason: reason.to_owned() });
+        only(bench, &RunStatus::Running)
+    };
+    bench.verify("a", 5, 0);
+    let first = waits(&mut bench, "uncommitted changes in x");
+    assert_eq!(waits(&mut bench, "uncommitted changes in x, y"), first, "other words");
+    // The next engine tries again, and meets the same.
+    bench.accept(&bench.prepare_landing("a", 5, &[]));
+    assert_eq!(items(&bench, &RunStatus::Running, &[]), []);
+    assert_eq!(waits(&mut bench, "uncommitted changes in y"), first);
+    // It goes back to an agent, and waits again.
+    let (task, fence) = (id("a"), bench.task("a").fence);
+    let (reason, candidate) = ("the target has moved".to_owned(), oid(3005));
+    bench.accept(&Command::LandingReturned { task: task.clone(), fence, candidate, reason: reason.clone() });
+    let (feedback, pointers) = (String::new(), Box::default());
+    bench.accept(&Command::LandingFailed { task, fence, tip: oid(9), reason, feedback, pointers });
+    later(&mut bench);
+    bench.start("a");
+    assert_ne!(waits(&mut bench, "uncommitted changes in x").0, first.0);
+}
+
+#[test]
+fn a_usage_limit_is_one_item_while_it_lasts() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[]), spec("c", &[])]);
+    let limit = |bench: &mut Bench, name: &str, minutes: u64| {
+        later(bench);
+        let until = bench.now.plus(Span::minutes(minutes));
+        let end = AgentEnd::Limit { reason: "used up".to_owned(), until, model: None };
+        bench.accept(&bench.agent_ends(name, end));
+        only(bench, &RunStatus::Running)
+    };
+    for name in ["a", "b"] {
+        bench.start(name);
+        bench.ready(name, 0, 0);
+    }
+    let first = limit(&mut bench, "a", 5);
+    assert_eq!(first.1, bench.now);
+    assert_eq!(limit(&mut bench, "b", 6), first, "another agent meets the same limit");
+    bench.now = bench.now.plus(Span::minutes(7));
+    bench.start("c");
+    bench.ready("c", 0, 0);
+    assert_ne!(limit(&mut bench, "c", 5).0, first.0, "a new limit");
+}
+
+#[test]
+fn a_rejected_login_waits_since_the_first_agent_that_met_it() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);
+    let refused = |bench: &mut Bench, name: &str, reason: &str| {
+        later(bench);
+        bench.accept(&bench.agent_ends(name, AgentEnd::Refused { reason: reason.to_owned() }));
+        only(bench, &RunStatus::Running)
+    };
+    for name in ["a", "b"] {
+        bench.start(name);
+        bench.ready(name, 0, 0);
+    }
+    let first = refused(&mut bench, "a", "401");
+    assert_eq!(refused(&mut bench, "b", "401 Unauthorized"), first);
+    bench.accept(&Command::Unpark { provider: "default".to_owned(), by: "ann".to_owned() });
+    assert_eq!(items(&bench, &RunStatus::Running, &[]), []);
+}
+
+#[test]
+fn a_stop_is_one_item_until_an_engine_gets_on_with_the_work() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);
+    let stops = |bench: &mut Bench, engine: &str, detail: &str| {
+        later(bench);
+        let reason = StopReason::Budget { detail: detail.to_owned() };
+        bench.accept(&Command::Detach { engine: engine.to_owned(), reason: reason.clone(), tip: Vec::new() });
+        only(bench, &RunStatus::Stopped(reason))
+    };
+    let begins = |bench: &mut Bench, engine: &str| {
+        later(bench);
+        bench.accept(&Command::Attach { engine: engine.to_owned(), session: session(Schedule::Flow) });
+    };
+    let first = stops(&mut bench, "e1", "5.01 of 5 dollars are spent");
+    assert_eq!(first.1, bench.now);
+    begins(&mut bench, "e2");
+    assert_eq!(stops(&mut bench, "e2", "5.02 of 5 dollars are spent"), first, "nothing was done");
+    begins(&mut bench, "e3");
+    bench.land("a", 3);
+    assert_ne!(stops(&mut bench, "e3", "5.02 of 5 dollars are spent").0, first.0);
+    // Another kind of stop is another item.
+    begins(&mut bench, "e4");
+    let reason = StopReason::Siblings { detail: "b waits for another list".to_owned() };
+    bench.accept(&Command::Detach { engine: "e4".to_owned(), reason: reason.clone(), tip: Vec::new() });
+    let elsewhere = items(&bench, &RunStatus::Stopped(reason), &[]);
+    assert_eq!((elsewhere[0].kind, elsewhere[0].since), (Kind::Run, Some(bench.now)));
+}
+
+#[test]
+fn an_engine_that_is_gone_is_the_same_item_before_and_after_that_is_recorded() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    let before = items(&bench, &RunStatus::Interrupted, &[])[0].key.clone();
+    let gone = |bench: &mut Bench, engine: &str| {
+        let (engine, reason) = (engine.to_owned(), StopReason::death());
+        bench.accept(&Command::Detach { engine, reason, tip: Vec::new() });
+        only(bench, &RunStatus::Stopped(StopReason::death())).0
+    };
+    assert_eq!(gone(&mut bench, "e1"), before);
+    bench.accept(&Command::Attach { engine: "e2".to_owned(), session: session(Schedule::Flow) });
+    assert_ne!(gone(&mut bench, "e2"), before, "each engine dies once");
+}
+
+#[test]
+fn what_was_noticed_in_a_task_is_one_item_for_each_try() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    let noticed = |bench: &mut Bench, reason: &str| {
+        let results = vec![
+            evidence("a", Verdict::Pass),
+            evidence("tests", Verdict::Noticed { reason: reason.to_owned() }),
+        ];
+        let (task, fence) = (id("a"), bench.task("a").fence);
+        bench.accept(&Command::ChecksEnded { task, fence, tree: oid(4), results });
+        only(bench, &RunStatus::Running).0
+    };
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    bench.accept(&bench.agent_ends("a", AgentEnd::Done));
+    bench.accept(&bench.captured("a", work(4)));
+    let first = noticed(&mut bench, "12 tests less");
+    let (task, fence) = (id("a"), bench.task("a").fence);
+    let (reason, feedback, pointers) = ("conflict".to_owned(), String::new(), Box::default());
+    bench.accept(&Command::LandingFailed { task, fence, tip: oid(9), reason, feedback, pointers });
+    later(&mut bench);
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    bench.accept(&bench.agent_ends("a", AgentEnd::Done));
+    bench.accept(&bench.captured("a", work(4)));
+    assert_ne!(noticed(&mut bench, "12 tests less"), first);
+}
+
+#[test]
+fn a_gate_that_passes_and_is_out_of_date_again_is_another_item() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    bench.land("a", 3);
+    let stale = RunStatus::Stale { gates: vec![id("a")] };
+    let first = only(&bench, &stale);
+    assert_eq!(only(&bench, &stale), first);
+    let other = RunStatus::Stale { gates: vec![id("a"), id("b")] };
+    assert_eq!(items(&bench, &other, &[])[0].key, first.0, "another gate changes nothing");
 }

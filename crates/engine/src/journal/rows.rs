@@ -8,7 +8,7 @@ use piton_core::run::flakes::Flakes;
 use piton_core::run::line::Line;
 use piton_core::run::load::CheckLoad;
 use piton_core::run::{
-    Awaited, Bill, Bills, Closed, ConflictAhead, ContextUpdate, Counts, Effort, Efforts, Event, Holder,
+    Awaited, Bill, Bills, Closed, ConflictAhead, ContextUpdate, Counts, Effort, Efforts, Event, Halt, Holder,
     LazyProgress, Outages, Overloads, Proof, Recorded, Run, Session, Status, StopMode, StopReason, Task,
 };
 use piton_core::time::{Span, Timestamp};
@@ -19,7 +19,7 @@ use super::error::Trouble;
 use super::lanes::{lane_of, turn};
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 18;
+pub(super) const LAYOUT: i64 = 19;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -387,6 +387,8 @@ pub(super) struct Moving {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StopReason>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub halt: Option<Halt>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<Closed>,
     pub landed: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -446,6 +448,7 @@ impl Moving {
             session,
             stop,
             stopped,
+            halt,
             closed,
             landed,
             gates,
@@ -474,6 +477,7 @@ impl Moving {
             session: session.clone(),
             stop: *stop,
             stopped: stopped.clone(),
+            halt: halt.clone(),
             closed: closed.clone(),
             landed: *landed,
             gates: gates.clone(),
@@ -506,6 +510,7 @@ impl Moving {
             session,
             stop,
             stopped,
+            halt,
             closed,
             landed,
             gates,
@@ -534,6 +539,7 @@ impl Moving {
             session,
             stop,
             stopped,
+            halt,
             closed,
             landed,
             gates,

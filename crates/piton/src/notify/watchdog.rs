@@ -118,6 +118,6 @@ fn facts(project: &Project, run: &RunId) -> Outcome<Option<Run>> {
 fn is_cut_off(facts: &Run, engine: &str) -> bool {
     let is_over = facts.closed.is_some() || facts.stop.is_some();
     // Commands of agents that outlive it write down that it is gone.
-    let is_noted = matches!(facts.stopped, Some(StopReason::Environment { .. }));
+    let is_noted = facts.stopped.as_ref().is_some_and(StopReason::is_death);
     !is_over && facts.engine.as_deref().map_or(is_noted, |last| last == engine)
 }

@@ -57,6 +57,12 @@ fn gather(project: &Project, journal: &mut Journal, run: &RunId, others: bool) -
             tasks.extend(journal.tasks_in(run, status, MOST)?);
         }
     }
+    let stale = stale.iter().map(|stale| &stale.gate);
+    for id in stale.chain(facts.noticed.keys()) {
+        if tasks.iter().all(|task| task.id != *id) {
+            tasks.extend(journal.task(run, id)?);
+        }
+    }
     let explain = |task: &Task| match explain::why(project, journal, &facts, &task.id) {
         Ok(Some(why)) => (why.causes.first().map(|cause| cause.text.clone()).unwrap_or_default(), why.helps),
         // It is listed even if its cause cannot be read.

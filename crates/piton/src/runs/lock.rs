@@ -29,8 +29,8 @@ pub(crate) fn forget_dead_engine(project: &Project, journal: &mut Journal, run: 
 
 pub(crate) fn detach(journal: &mut Journal, run: &RunId) -> Outcome {
     if let Some(engine) = journal.facts(run)?.and_then(|facts| facts.engine) {
-        let reason = StopReason::Environment { detail: "the engine ended unexpectedly".to_owned() };
-        journal.command(run, &Command::Detach { engine, reason, tip: Vec::new() }, clock::now())?;
+        let gone = Command::Detach { engine, reason: StopReason::death(), tip: Vec::new() };
+        journal.command(run, &gone, clock::now())?;
     }
     Ok(())
 }

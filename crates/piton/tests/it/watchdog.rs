@@ -68,7 +68,7 @@ fn an_engine_that_is_killed_is_told_once_and_waits_in_the_inbox() {
     assert_eq!(told(&sandbox), ["needs-you: run"]);
     let message: Value = serde_json::from_str(&sandbox.read(sandbox.root().join("told"))).expect("JSON");
     let title = message["title"].as_str().expect("a title");
-    assert!(title.ends_with(": its engine has ended without a word: it crashed, or was killed"), "{title}");
+    assert!(title.ends_with(": the engine stopped without saying why: it crashed, or was killed"), "{title}");
     let text = message["text"].as_str().expect("text");
     assert!(text.ends_with("\n  $ piton run plan.toml"), "{text}");
     let inbox = sandbox.run("inbox --json").exits(0);
@@ -143,7 +143,7 @@ fn a_run_that_has_ended_or_was_to_stop_is_not_told() {
     let _ = run.wait();
     until_ended(&sandbox, &[watchdog]);
     assert_eq!(told(&sandbox), [""; 0]);
-    let _ = sandbox.run("inbox").exits(0).says("its engine has ended without a word");
+    let _ = sandbox.run("inbox").exits(0).says("the engine stopped without saying why");
 }
 
 #[test]

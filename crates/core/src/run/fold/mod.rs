@@ -95,6 +95,7 @@ impl State {
                     context: None,
                     used: Bills::new(),
                     noticed: BTreeMap::new(),
+                    halt: None,
                     seen: BTreeMap::new(),
                     adopted: None,
                     efforts: Efforts::default(),
@@ -103,6 +104,7 @@ impl State {
             }
             Event::PlanAdopted { plan_hash, groups, settings } => {
                 self.on_run(|run| {
+                    run.halt = None;
                     run.plan_hash = plan_hash.clone();
                     run.groups.clone_from(groups);
                     run.settings = (**settings).clone();
@@ -155,8 +157,9 @@ impl State {
                 }
                 Ok(())
             }
-            Event::EngineStopped { reason, .. } => {
+            Event::EngineStopped { engine, reason, .. } => {
                 self.on_run(|run| {
+                    run.halts(engine, reason, at);
                     run.engine = None;
                     run.stopped = Some(reason.clone());
                     run.held = *reason == StopReason::Completed;
@@ -179,6 +182,7 @@ impl State {
                 self.on_run(|run| {
                     // It is judged again, whatever was seen before.
                     run.noticed.remove(task);
+                    run.moves_on();
                     run.closed = None;
                 });
                 let checks_first = self.tasks.get(task).is_some_and(Task::begins_with_checks);
@@ -237,7 +241,7 @@ impl State {
             }),
             Event::WorktreeReady { task, base, landed, .. } => self.update(task, at, |task| {
                 task.progress.ready = true;
-                task.progress.waits = None;
+                (task.progress.waits, task.progress.waits_since) = (None, None);
                 task.progress.agent_done = task.looks_first();
                 task.progress.behind = None;
                 // Work that is brought up to the target keeps its judges: the tasks with which it was red have not seen
@@ -255,7 +259,7 @@ impl State {
                 self.update(task, at, |task| {
                     task.worked = task.worked.plus(*took);
                     task.progress.agent_done = true;
-                    task.progress.waits = None;
+                    (task.progress.waits, task.progress.waits_since) = (None, None);
                     task.progress.said = (!closing.words.is_empty()).then_some(seq);
                     task.progress.declined |= matches!(end, AgentEnd::Declined { .. });
                     // A confirming agent only has to find nothing to do: neither its questions nor its word that all
@@ -303,7 +307,7 @@ impl State {
                     task.progress.commit.clone_from(&work.commit);
                     task.progress.tree = Some(work.tree.clone());
                     task.progress.already.take_if(|_| work.changed);
-                    task.progress.waits = None;
+                    (task.progress.waits, task.progress.waits_since) = (None, None);
                 })
             }
             Event::ConfirmationStarted { task, agent, .. } => {
@@ -391,9 +395,10 @@ impl State {
                     task.progress.waits = None;
                 })
             }
-            Event::LandingWaits { task, reason, .. } => {
-                self.update(task, at, |task| task.progress.waits = Some(reason.clone()))
-            }
+            Event::LandingWaits { task, reason, .. } => self.update(task, at, |task| {
+                task.progress.waits = Some(reason.clone());
+                task.progress.waits_since.get_or_insert(at);
+            }),
             Event::Completed { task, proof, counts, saw, .. } => {
                 self.complete(task, proof, counts, at)?;
                 match saw {
@@ -630,7 +635,7 @@ impl State {
             if class == Class::Conflict {
                 task.progress.place_kept = place.or(task.progress.place_kept);
             }
-            task.progress.waits = None;
+            (task.progress.waits, task.progress.waits_since) = (None, None);
             task.progress.uncommitted.clear();
             task.progress.behind = behind.cloned();
             task.progress.left_behind = *next == Next::Skipped;
@@ -664,6 +669,7 @@ impl State {
         };
         self.on_run(|run| {
             (run.context, run.held) = (None, false);
+            run.moves_on();
             if run.merging.as_ref() == Some(id) {
                 run.merging = None;
             }
