@@ -101,10 +101,10 @@ export function post(path, body) {
   return ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }, COMMAND_PATIENCE);
 }
 
-// What this tab remembers, if it can be read.
+// What `localStorage` or `sessionStorage` remembers, if it can be read.
 export function recall(storage, key, otherwise) {
   try {
-    return JSON.parse(storage.getItem(key)) ?? otherwise;
+    return JSON.parse(window[storage].getItem(key)) ?? otherwise;
   } catch {
     return otherwise;
   }

@@ -1,6 +1,6 @@
 // The frame around the views: which one is shown, of which run and when; what is new; the keyboard.
 
-import { Abandoned, ENTER, Live, abandon, get, keepKey, onKey, post, renew, runPath, takeKey } from "./api.js";
+import { Abandoned, ENTER, Live, abandon, get, keepKey, onKey, post, recall, renew, runPath, takeKey } from "./api.js";
 import { h, show } from "./dom.js";
 import { replayBar } from "./replay.js";
 import { overview } from "./overview.js";
@@ -24,7 +24,7 @@ const SOONEST = 150;
 const CALM = 8;
 
 const app = {
-  project: null, runs: [], inbox: [], run: null, at: null, ends: {}, route: {}, view: null, live: "connecting", problem: null, told: null,
+  project: null, runs: [], hasRuns: false, inbox: null, run: null, at: null, ends: {}, route: {}, view: null, live: "connecting", problem: null, told: null,
   // The last event of the run that is known.
   get seq() {
     return app.ends[app.run] ?? null;
@@ -146,7 +146,10 @@ function refresh() {
 
 // Read now. If somebody has asked for it, whatever is being read is dropped, since it may have begun too early.
 async function read(isNews) {
-  if (!isNews) abandon();
+  if (!isNews) {
+    abandon();
+    app.view.isFresh = false;
+  }
   const number = ++latest;
   clearTimeout(due);
   [loading, isStale, due] = [number, false, null];
@@ -166,27 +169,39 @@ async function read(isNews) {
 async function load(number, isNews) {
   const { view, run } = app;
   // The past does not change.
-  const isPast = isNews && app.at && view.isLoaded;
+  const isPast = isNews && app.at && view.isFresh;
   // The view need not wait for the list of runs, if the address says which one it is about.
   const [runs, inbox, shown] = await Promise.allSettled([get("/api/runs"), get("/api/inbox"), run && !isPast && look(view)]);
   if (number !== latest) return;
-  if (runs.value) app.runs = runs.value.runs;
-  if (inbox.value) app.inbox = inbox.value.items;
+  if (runs.value) [app.runs, app.hasRuns] = [runs.value.runs, true];
+  if (inbox.value) hearInbox(inbox.value.items);
   app.run = currentRun();
-  let failed = [shown, runs, inbox].find(({ reason }) => reason && !(reason instanceof Abandoned))?.reason ?? null;
+  let problems = [shown, runs, inbox];
   if (app.run !== run) {
     // It was not known which run is meant, or another one has begun: a view is about one run from its start.
     openView();
-    failed ??= await look(app.view).then(() => null, (reason) => reason);
+    problems = [...(await Promise.allSettled([look(app.view)])), runs, inbox];
     if (number !== latest) return;
   }
+  const failed = problems.map(({ reason }) => reason).find((reason) => reason && !(reason instanceof Abandoned)) ?? null;
   app.failed = failed;
   draw();
 }
 
+let announced = null;
+
+// Somebody who does not see the page is told of what waits for them, once.
+function hearInbox(items) {
+  app.inbox = items;
+  const fresh = announced && items.filter((item) => !announced.has(item.key));
+  announced = new Set(items.map((item) => item.key));
+  if (fresh?.length) say(`Waiting for you: ${fresh.slice(0, 3).map((item) => item.reason).join("; ")}`);
+}
+
 async function look(view) {
   await view.load?.();
-  view.isLoaded = true;
+  // `isLoaded`: it has something to show. `isFresh`: it is what was asked for last.
+  view.isLoaded = view.isFresh = true;
 }
 
 // A mistake of the page is shown in its place, and the next look goes on.
@@ -207,7 +222,9 @@ function draw() {
 
 function drawMain() {
   document.body.className = app.at ? "past" : "";
-  const count = app.inbox.length;
+  // What is shown may still be that of another event.
+  element("main").setAttribute("aria-busy", app.failed || app.view?.isFresh ? "false" : "true");
+  const count = app.inbox?.length;
   document.title = `${count ? `(${count}) ` : ""}${app.view?.title?.() ?? "Overview"} · ${app.project?.name ?? "Piton"}`;
   if (app.failed?.status === 401) {
     stream?.stop();
@@ -251,7 +268,7 @@ function drawTop() {
 function drawNav() {
   const items = Object.entries(VIEWS).map(([name, [, title]]) => {
     const isHere = app.route.view === name || (name === "tasks" && app.route.view === "task");
-    const waits = name === "overview" && app.inbox.length;
+    const waits = name === "overview" && app.inbox?.length;
     return h("li", { "data-key": name }, h("a", { href: link(name), "aria-current": isHere && "page" }, title,
       waits ? h("span", { class: "count calls" }, waits, h("span", { class: "hidden" }, " waiting")) : null));
   });
@@ -301,6 +318,7 @@ function openHelp() {
   const others = [["/", "search"], ["j", "next in a list"], ["k", "previous in a list"], ["Enter", "open it, or comment on a line"], ["Shift ↓", "more lines, in changes"], ["[", "earlier event, in a replay"], ["]", "later event"], ["r", "replay, or back to now"], ["Esc", "close, or leave a field"], ["?", "this help"]];
   show(element("help"), h("h2", { id: "help-title" }, "Keyboard"),
     h("dl", { class: "keys" }, keys, others.map(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])),
+    h("p", {}, h("label", { class: "row" }, h("input", { type: "checkbox", checked: hasShortcuts, on: { change: setShortcuts } }), "Keys without Ctrl or Alt act as shortcuts")),
     h("p", { class: "small muted" }, `Piton ${app.project?.version ?? ""} in ${app.project?.path ?? ""}`),
     h("button", { class: "first", on: { click: () => element("help").close() } }, "Close"));
   element("help").showModal();
@@ -315,12 +333,25 @@ function move(step) {
   (next.matches("a, button") ? next : next.querySelector("a, button"))?.focus();
 }
 
+// Those who speak to their computer, or whose hands shake, turn keys off that act by themselves.
+const SHORTCUTS = "piton-shortcuts";
+let hasShortcuts = recall("localStorage", SHORTCUTS, true);
+
+function setShortcuts(event) {
+  hasShortcuts = event.target.checked;
+  try {
+    localStorage.setItem(SHORTCUTS, JSON.stringify(hasShortcuts));
+  } catch {
+    // It holds until the page is loaded again.
+  }
+}
+
 let afterG = false;
 
 function press(event) {
   const typing = event.target.closest?.("input, textarea, select");
   if (event.key === "Escape" && typing) return typing.blur();
-  if (typing || event.ctrlKey || event.metaKey || event.altKey || element("help").open) return;
+  if (!hasShortcuts || typing || event.ctrlKey || event.metaKey || event.altKey || element("help").open) return;
   const chosen = afterG && Object.entries(VIEWS).find(([, [key]]) => key === event.key);
   afterG = event.key === "g" && !afterG;
   if (chosen) go(chosen[0]);
@@ -367,9 +398,9 @@ async function begin() {
   stream = new Live(hear);
   // Ages grow without news, and so does what is on disk only.
   setInterval(() => {
-    if (app.at || loading || document.hidden || app.failed?.status === 401) return;
-    if (app.view?.isMoving?.()) refresh();
-    else draw();
+    if (loading || document.hidden || app.failed?.status === 401) return;
+    if (app.failed || (!app.at && app.view?.isMoving?.())) refresh();
+    else if (!app.at) draw();
   }, 5_000);
 }
 

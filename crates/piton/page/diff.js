@@ -2,6 +2,7 @@
 
 import { h, show } from "./dom.js";
 import { get, taskPath } from "./api.js";
+import { command } from "./overview.js";
 import { colorist, markWords, parts } from "./highlight.js";
 import { Talk } from "./review.js";
 import { counted } from "./words.js";
@@ -62,6 +63,7 @@ export function diffView(app, id) {
       const sum = (key) => files.reduce((all, file) => all + file[key], 0);
       return h("div", {},
         files.length > 0 ? h("p", { class: "muted" }, `${counted(files.length, "file")}, `, h("span", { class: "tone-good" }, `+${sum("added")}`), " ", h("span", { class: "tone-bad" }, `-${sum("removed")}`)) : h("p", { class: "empty" }, data.nothing ?? "It has changed nothing."),
+        data.cut && h("p", { class: "note", "data-key": "cut" }, "There is more: the rest of this difference is left out. In a terminal: ", command(`piton diff ${id}`)),
         talk.before(),
         files.map((file) => h("details", { class: "file", "data-key": file.key, open: file.isOpen, on: { toggle: (event) => toggle(event, file) } },
           h("summary", {}, h("span", { class: "mono" }, file.before === file.name ? file.name : `${file.before} → ${file.name}`), h("span", { class: "small tone-good" }, `+${file.added}`), h("span", { class: "small tone-bad" }, `-${file.removed}`), talk.count(file)),

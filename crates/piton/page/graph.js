@@ -240,6 +240,7 @@ export function graph(app) {
     const [first] = hits;
     if (first !== undefined) center(first);
     drawing.draw();
+    app.redraw();
   }
 
   function find(text) {
@@ -302,7 +303,7 @@ export function graph(app) {
             layout?.groups.length > 0 && h("button", { on: { click: () => (folded.size ? folded.clear() : layout.groups.forEach((group) => folded.add(group.name)), drawing.draw(), app.redraw()) } }, folded.size ? "Open groups" : "Fold groups"),
             h("button", { "aria-label": "Smaller", on: { click: () => drawing.zoom(0.8) } }, "−"), h("button", { "aria-label": "Larger", on: { click: () => drawing.zoom(1.25) } }, "+"),
             h("button", { on: { click: () => (fit(), drawing.draw()) } }, "All"),
-            h("a", { class: "button wide-only", href: app.link("tasks") }, "As a list"))),
+            h("a", { class: "button", href: app.link("tasks") }, "As a list"))),
         drawing.box,
       ];
     },

@@ -1,4 +1,4 @@
-// The way to the target: what has landed, what lands now, and what waits.
+// The way to the target: what has landed, what is landing now, and what waits.
 
 import { h } from "./dom.js";
 import { moment } from "./words.js";

@@ -18,11 +18,12 @@ export function overview(app) {
       if (app.at) app.moment = answer.now;
     },
     // Other runs are shown as they are now.
-    draw: () => h("div", { class: "stack" }, h("h1", { class: "hidden" }, "Overview"), !app.at && inbox(app), data ? run(app, data, recent) : noRun(app), !app.at && others(app)),
+    draw: () => h("div", { class: "stack" }, h("h1", { class: "hidden" }, "Overview"), !app.at && app.inbox && inbox(app), data ? run(app, data, recent) : noRun(app), !app.at && others(app)),
   };
 }
 
 function noRun(app) {
+  if (!app.hasRuns) return h("p", { class: "empty" }, "Loading…");
   if (app.runs.length) return null;
   return h("section", { class: "card" }, h("h2", { class: "big" }, "No run yet"), h("p", {}, "Start one with ", h("code", {}, "piton run PLAN"), ", and it appears here."));
 }
@@ -41,7 +42,7 @@ function inbox(app) {
 
 // What is typed as an answer, by the key of its item: it stays until it is sent, also if the page is loaded again.
 const ANSWERS = "piton answers";
-const answers = new Map(recall(sessionStorage, ANSWERS, []));
+const answers = new Map(recall("sessionStorage", ANSWERS, []));
 function keepAnswer(key, text) {
   if (text === null) answers.delete(key);
   else answers.set(key, text);

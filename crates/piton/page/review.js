@@ -18,7 +18,7 @@ export class Talk {
     Object.assign(this, { app, id, repaint, comments: [], files: [], range: null });
     this.key = `piton review ${app.run} ${id}`;
     // `open`: what is being written. `held`: a draft that waits for other lines.
-    this.kept = { drafts: [], open: null, held: null, ...recall(sessionStorage, this.key, {}) };
+    this.kept = { drafts: [], open: null, held: null, ...recall("sessionStorage", this.key, {}) };
   }
 
   get may() {
@@ -69,7 +69,7 @@ export class Talk {
     const from = goesOn ? before.from : number;
     const [line, lines] = [Math.min(from, number), Math.abs(number - from) + 1];
     const key = side === "old" ? "old" : "now";
-    const quote = file.lines.filter((one) => one[key] >= line && one[key] < line + lines).map((one) => one.text).join("\n");
+    const quote = file.lines.filter((one) => one[key] >= line && one[key] < line + lines).map((one) => one.text.replace(/\r$/, "")).join("\n");
     const place = { file: name, side, blob: file.blobs[side], line, lines, quote };
     // What is written already goes with it if lines are added, and stays a draft if it is about others.
     const isGrown = goesOn && !this.range;

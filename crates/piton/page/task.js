@@ -108,7 +108,7 @@ function one(app, data, attempt) {
   const jobs = data.jobs.filter((job) => attempt.fences.includes(job.fence));
   const agents = jobs.filter((job) => job.kind === "agent");
   return [
-    h("div", { class: "row" }, h("h3", {}, `Attempt ${attempt.attempt}`), h("span", { class: `chip ${tone}` }, words), h("span", { class: "right muted small nowrap" }, span((attempt.ended_ms ?? now) - attempt.started_ms))),
+    h("div", { class: "row" }, h("h2", {}, `Attempt ${attempt.attempt}`), h("span", { class: `chip ${tone}` }, words), h("span", { class: "right muted small nowrap" }, span((attempt.ended_ms ?? now) - attempt.started_ms))),
     h("p", { class: "muted small" }, moment(attempt.started_ms), attempt.by ? ` by ${attempt.by}` : "", attempt.fences.length > 1 ? `, started ${attempt.fences.length} times` : ""),
     attempt.setbacks.map((setback) => h("p", { class: "small tone-warning" }, setback.outcome)),
     attempt.end?.end === "failed" && h("div", { class: "note" }, attempt.end.reason),

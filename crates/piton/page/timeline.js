@@ -7,11 +7,13 @@ import { clock, most as largest, span } from "./words.js";
 const [STRIP, AXIS] = [46, 22];
 // Few tasks have more room each.
 const [LEAST_ROW, MOST_ROW] = [22, 32];
+// A table of more rows is read by nobody.
+const LISTED = 500;
 const PHASES = { working: ["busy", "agents working"], checking: ["good", "checks"], landing: ["land", "landing"], waiting: ["idle", "waiting for a place"], held: ["warning", "waiting for you or a provider"] };
 
 export function timeline(app) {
-  let [data, rows, groups, onlyCritical] = [null, [], [], false];
-  const drawing = new Drawing({ label: "When each task did what. The table above sums it up.", zoomY: false, paint, pick, open: (found) => app.go("task", [found.task]), least: 1e-7, most: 10 });
+  let [data, rows, groups, onlyCritical, isList] = [null, [], [], false, false];
+  const drawing = new Drawing({ label: "When each task did what. The button As a list shows the same in text.", zoomY: false, paint, pick, open: (found) => app.go("task", [found.task]), least: 1e-7, most: 10 });
   drawing.scrolls = true;
   drawing.place = fit;
   drawing.clamp = clamp;
@@ -195,6 +197,20 @@ export function timeline(app) {
     return { task: row.task, tip: `${row.task}, attempt ${bar.attempt}: ${PHASES[bar.phase]?.[1] ?? bar.phase} for ${took}${bar.end ? `; ${bar.end}` : ""}` };
   }
 
+  // The same in text.
+  function list() {
+    const tasks = rows.filter((row) => row.task);
+    const took = (row, phase) => row.bars.reduce((sum, bar) => (bar.phase === phase ? sum + (bar.to_ms ?? data.to_ms) - bar.from_ms : sum), 0);
+    return h("section", { class: "scroll textual", tabindex: "0", role: "region", "aria-label": "Timeline as a list", "data-key": "list" },
+      h("table", {},
+        h("thead", {}, h("tr", {}, ["Task", "Started", ...Object.values(PHASES).map(([, words]) => words)].map((name) => h("th", { scope: "col" }, name)))),
+        h("tbody", {}, tasks.slice(0, LISTED).map((row) => h("tr", { "data-key": row.task },
+          h("td", {}, h("a", { class: "id", href: app.link("task", [row.task]) }, row.task), row.isCritical && h("span", { class: "small muted" }, " on the critical path")),
+          h("td", { class: "nowrap" }, clock(row.bars[0].from_ms)),
+          Object.keys(PHASES).map((phase) => h("td", { class: "nowrap" }, took(row, phase) ? span(took(row, phase)) : "")))))),
+      tasks.length > LISTED && h("p", { class: "muted" }, `and ${tasks.length - LISTED} more`));
+  }
+
   return {
     wide: true,
     title: () => "Timeline",
@@ -221,11 +237,12 @@ export function timeline(app) {
             h("span", { class: "row right" },
               h("button", { "aria-pressed": onlyCritical ? "true" : "false", on: { click: () => ((onlyCritical = !onlyCritical), arrange(), clamp(), drawing.draw(), app.redraw()) } }, "Critical path only"),
               h("button", { "aria-label": "Smaller", on: { click: () => drawing.zoom(0.7) } }, "−"), h("button", { "aria-label": "Larger", on: { click: () => drawing.zoom(1.4) } }, "+"),
-              h("button", { on: { click: () => (fit(), drawing.draw()) } }, "All"))),
+              h("button", { on: { click: () => (fit(), drawing.draw()) } }, "All"),
+              h("button", { "aria-pressed": isList ? "true" : "false", on: { click: () => ((isList = !isList), (drawing.placed = false), app.redraw()) } }, "As a list"))),
           h("dl", { class: "figures five" }, Object.entries(PHASES).map(([phase, [tone, words]]) => h("div", {},
             h("dt", {}, h("span", { class: `dot tone-dot ${tone}` }), " ", words),
             h("dd", {}, span(data.totals[`${phase}_ms`]), h("span", { class: "muted small" }, ` ${Math.round((100 * data.totals[`${phase}_ms`]) / all)}%`)))))),
-        drawing.box,
+        isList ? list() : drawing.box,
       ];
     },
   };

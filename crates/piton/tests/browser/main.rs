@@ -5,6 +5,7 @@ mod pictures;
 mod reading;
 mod review;
 mod summary;
+mod views;
 
 use std::path::PathBuf;
 
@@ -82,7 +83,7 @@ fn waiting() -> Sandbox {
     sandbox
 }
 
-const VIEWS: [&str; 10] = [
+const VIEWS: [&str; 13] = [
     "overview",
     "tasks",
     "graph",
@@ -92,6 +93,9 @@ const VIEWS: [&str; 10] = [
     "checks",
     "cost",
     "task/T2",
+    "task/T2/output",
+    "task/T2/asked",
+    "task/T2/events",
     "task/T3/diff",
 ];
 
@@ -335,6 +339,15 @@ fn the_keyboard_leads_everywhere() {
     browser.until_shows("Attempt 1");
     browser.press("?");
     browser.until_is("document.querySelector('dialog').open");
+    // Whose keys come from a voice or a shaking hand turns them off, also for the next time.
+    browser.click("dialog input[type=checkbox]");
+    browser.click_text("Close");
+    browser.press("gc");
+    browser.script("location.reload()");
+    browser.until_shows("Attempt 1");
+    browser.press("gc?");
+    assert_eq!(browser.script("return document.querySelector('dialog').open"), false);
+    assert_eq!(browser.script("return document.title.startsWith('(2) T3')"), true);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::{Window, waiting};
 
 /// Hold back the answers whose address has these words, until `let_go` is called.
-const HOLD: &str = "
+pub(crate) const HOLD: &str = "
     const real = window.fetch;
     window.held = [];
     window.let_go = () => { window.holding = null; return Promise.all(window.held.splice(0).map((go) => go())); };
@@ -124,101 +124,4 @@ fn the_key_of_the_page_is_kept_and_sent_and_not_shown() {
     browser.open("about:blank");
     browser.open(base);
     browser.until_is(&format!("asked.length > 3 && asked.every(([, key]) => key === '{known}')"));
-}
-
-#[test]
-fn a_field_keeps_its_focus_and_its_text_when_what_is_above_it_vanishes() {
-    let Some(window) = Window::open(waiting(), "--allow-control") else { return };
-    let browser = &window.browser;
-    // T2's item stands above that of T1, or below: the answer is typed into the one of T1, and the other one goes.
-    browser.click_text("Answer");
-    browser.types("textarea", "the left one");
-    browser.script("window.field = document.activeElement; field.setSelectionRange(4, 8)");
-    browser.script(
-        "const list = field.closest('ul'); list.prepend(list.querySelector('li:not(:has(textarea))'))",
-    );
-    assert_eq!(browser.script("return field.closest('li') === field.closest('ul').firstElementChild"), false);
-    browser.script("field.focus(); field.setSelectionRange(4, 8)");
-    let _ = window.sandbox.run("skip T2").exits(0);
-    browser.until_shows("Waiting for you (1)");
-    assert_eq!(browser.script("return field === document.activeElement"), true);
-    assert_eq!(
-        browser.script("return [field.value, field.selectionStart]"),
-        serde_json::json!(["the left one", 4])
-    );
-    // Also in another view and back, and when the page is loaded again.
-    browser.click_text("Tasks");
-    browser.until_shows("3 of 3");
-    window.show("overview");
-    browser.until_is("document.querySelector('textarea')?.value === 'the left one'");
-    browser.script("location.reload()");
-    browser.until_is("!window.field && document.querySelector('textarea')?.value === 'the left one'");
-}
-
-/// T1 is given up: its first check passes, the second one fails, and the third one passes after it.
-#[test]
-fn the_failing_line_is_that_of_the_check_which_failed_last() {
-    let sandbox = crate::sandbox();
-    let checks = "checks = ['echo error: not this one', 'echo error: flat tyre on $(cat T1.txt); false']";
-    sandbox.plan(&(piton_testkit::sandbox::task("T1", &format!("attempts = 2\n{checks}"))));
-    sandbox.script("[T1]\nwrite T1.txt wheel\n");
-    let _ = sandbox.run("run plan.toml").exits(4);
-    let Some(window) = Window::open(sandbox, "") else { return };
-    let browser = &window.browser;
-    for view in ["overview", "tasks", "checks"] {
-        window.show(view);
-        browser.click_text("Failing line");
-        browser.until_is(
-            "document.querySelector('.log .here')?.textContent.includes('error: flat tyre on wheel')",
-        );
-    }
-    browser.click_text("Attempts");
-    browser.click_text("Go to the failing line");
-    browser
-        .until_is("document.querySelector('.log .here')?.textContent.includes('error: flat tyre on wheel')");
-}
-
-#[test]
-fn a_replay_shows_the_past_and_nothing_else() {
-    let Some(window) = Window::open(waiting(), "") else { return };
-    let browser = &window.browser;
-    window.show("journal");
-    browser.until_shows("landed as");
-    // It begins with the last event, whatever was seen before.
-    let end = "const done = arguments[0]; fetch(`/api/runs/${document.querySelector('#top select').value}/log`, { headers: { 'x-piton-key': localStorage.getItem('piton-key') ?? '' } }).then((answer) => answer.json()).then(({ end }) => done(end))";
-    let end = browser.script_later(end).as_u64().expect("a number");
-    window.show("cost");
-    browser.until_shows("by agent");
-    browser.click_text("Replay");
-    browser.until_shows(&format!("event {end} of {end}"));
-    // One event after the other backwards, in the journal: the newest row is never one that comes later.
-    browser.press("gj");
-    for at in (6..end).rev().step_by(3) {
-        browser.script(&format!("location.hash = location.hash.replace(/at=\\d+/, 'at={at}')"));
-        browser.until_shows(&format!("event {at} of {end}"));
-        browser.until_is(&format!("Math.max(0, ...[...document.querySelectorAll('main li[data-key]')].map((one) => Number(one.dataset.key))) <= {at}"));
-    }
-    assert!(!browser.text().contains("landed as"));
-    browser.click_text("Back to now");
-    browser.until_shows("landed as");
-    assert_eq!(browser.complaints(), [""; 0]);
-}
-
-#[test]
-fn what_does_not_exist_is_said_not_to() {
-    let Some(window) = Window::open(waiting(), "") else { return };
-    let browser = &window.browser;
-    let (base, _) = window.url.split_once('?').expect("a token");
-    for (address, words) in [
-        ("#/no-such-run/tasks", "there is no run `no-such-run` here"),
-        ("#/%/tasks", "there is no run `%` here"),
-    ] {
-        browser.open(&format!("{base}{address}"));
-        browser.until_shows(words);
-        assert!(!browser.text().contains("T3 <img"), "another run is not shown");
-    }
-    browser.open(base);
-    browser.until_shows("1 of 3");
-    window.show("task/T9");
-    browser.until_is("document.querySelector('.problem')?.textContent.includes('T9')");
 }
