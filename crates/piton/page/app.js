@@ -100,7 +100,7 @@ function currentRun() {
 
 function openView() {
   app.view?.leave?.();
-  [app.problem, app.told, app.failed, app.moment] = [null, null, null, null];
+  [app.problem, app.told, app.failed] = [null, null, null];
   const [, , make] = app.route.view === "task" ? [null, null, task] : VIEWS[app.route.view] ?? VIEWS.overview;
   try {
     app.view = make(app);
