@@ -96,7 +96,7 @@ function attempts(app, data) {
 const END = {
   landed: (end) => ["good", `landed as ${end.commit.slice(0, 10)}`],
   completed: () => ["good", "completed"],
-  failed: (end) => [end.next === "again" ? "warning" : "bad", end.next === "again" ? "failed, will be retried" : `failed, ${end.next}`],
+  failed: (end, isLast) => [end.next === "again" ? "warning" : "bad", end.next !== "again" ? `failed, ${end.next}` : isLast ? "failed, will be retried" : "failed, was retried"],
   released: (end) => ["quiet", `released: ${end.reason}`],
   given_up: (end) => ["bad", `abandoned by ${end.by}: ${end.reason}`],
   cut_off: () => ["quiet", "cut off"],
@@ -104,7 +104,7 @@ const END = {
 
 function one(app, data, attempt) {
   const now = app.now();
-  const [tone, words] = attempt.end ? END[attempt.end.end](attempt.end) : ["busy", "under way"];
+  const [tone, words] = attempt.end ? END[attempt.end.end](attempt.end, attempt === data.attempts.at(-1)) : ["busy", "under way"];
   const jobs = data.jobs.filter((job) => attempt.fences.includes(job.fence));
   const agents = jobs.filter((job) => job.kind === "agent");
   return [

@@ -57,7 +57,7 @@ export function tasks(app) {
       h("span", { class: `state small tone-${tone}` }, word),
       h("span", { class: "muted small nowrap wide-only" }, age(task.status, task.since, app.now())));
     const hasFailed = task.status === "failed" || task.status === "abandoned";
-    return h("div", { class: `taskrow${task.id === selected ? " here" : ""}`, "data-key": `task ${task.id}` }, main, hasFailed && failingLine(app, task.id));
+    return h("div", { class: `taskrow${task.id === selected ? " here" : ""}`, "data-key": `task ${task.id}` }, main, h("span", { class: "slot" }, hasFailed && failingLine(app, task.id)));
   }
 
   const set = (key) => (event) => {

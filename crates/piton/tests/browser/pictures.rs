@@ -45,6 +45,7 @@ fn pictures_of_a_run() {
     browser.resize(1200, 820);
     browser.until_shows("Waiting for you (2)");
     browser.until_shows("5 of 12");
+    browser.until_shows("live");
     window.picture("page-overview");
     window.show("timeline");
     browser.until_is("document.querySelector('.canvas canvas')?.width");

@@ -9,7 +9,7 @@ pub(crate) const HOLD: &str = "
     window.let_go = () => { window.holding = null; return Promise.all(window.held.splice(0).map((go) => go())); };
     window.fetch = (path, options) => window.holding && path.includes(window.holding)
         ? new Promise((answer) => window.held.push(async () => {
-            const response = await real(path);
+            const response = await real(path, { ...options, signal: undefined });
             const body = await response.json();
             answer({ ok: response.ok, status: response.status, json: async () => body });
         })) : real(path, options);";
