@@ -2,6 +2,7 @@
 
 import { Window, h } from "./dom.js";
 import { get, taskPath } from "./api.js";
+import { counted } from "./words.js";
 
 const LINE = 20;
 // How soon a job is asked for more, and how seldom if it says nothing.
@@ -116,7 +117,7 @@ export function outputView(app, id, wanted) {
     app.redraw();
   }
 
-  const told = () => `${lines.length} lines${isOver ? "" : job?.is_running ? ", still running" : ", loading"}${words ? `, ${hits.length} found` : ""}`;
+  const told = () => `${counted(lines.length, "line")}${isOver ? "" : job?.is_running ? ", still running" : ", loading"}${words ? `, ${hits.length} found` : ""}`;
 
   return {
     async load(data) {

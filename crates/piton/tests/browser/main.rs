@@ -361,3 +361,26 @@ fn who_comes_without_the_token_is_told_what_to_open() {
     browser.until_shows("This page needs its token");
     assert!(!browser.text().contains("T1"));
 }
+
+#[test]
+fn a_password_lets_in_for_good_and_a_wrong_one_does_not() {
+    let sandbox = waiting();
+    let file = sandbox.root().join("password");
+    sandbox.write(&file, "over the ridge\n");
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("set");
+    let Ok(browser) = Browser::start() else { return skipped("the page: there is no browser") };
+    let args = ["serve", "--listen", "127.0.0.1:0", "--password-file", file.as_str()];
+    let mut server = sandbox.piton(args).spawn();
+    let url = server.first_line();
+    browser.open(&url);
+    browser.types("#password", "under the ridge");
+    browser.click_text("Enter");
+    browser.until_is("document.querySelector('#wrong').textContent.length > 0");
+    browser.script("document.querySelector('#password').value = ''");
+    browser.types("#password", "over the ridge");
+    browser.click_text("Enter");
+    browser.until_shows("which ridge");
+    browser.open("about:blank");
+    browser.open(&url);
+    browser.until_shows("which ridge");
+}
