@@ -17,6 +17,12 @@ pub(crate) fn you() -> String {
     std::env::var("USER").ok().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "you".to_owned())
 }
 
+/// The name under which the caller appears there: a client of the MCP server has one of its own.
+pub(crate) fn caller() -> Outcome<String> {
+    let given = std::env::var("PITON_HOLDER").ok().filter(|name| !name.trim().is_empty());
+    given.map_or_else(|| Ok(you()), |name| holder(&name))
+}
+
 /// Carry out a command, and report its result.
 pub(crate) fn say(which: &Which, json: bool, command: &Command) -> Outcome<Exit> {
     let mut found = run(which, None)?;

@@ -349,3 +349,25 @@ fn what_runs_cost_and_providers_that_are_parked_can_be_asked_about() {
     assert!(told(&answers, 2).1 && told(&answers, 2).0.contains("agent"), "{answers:#?}");
     assert!(told(&answers, 3).1 && told(&answers, 3).0.contains("nobody"), "{answers:#?}");
 }
+
+#[test]
+fn what_a_client_has_seen_is_not_seen_by_the_person() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.script("[T1]\nsignal BLOCKED:left or right?\n");
+    let _ = sandbox.run("run plan.toml").exits(4);
+    let all = call(1, "inbox", json!({ "seen": ["all"], "json": true }));
+    let answers = talk(
+        &sandbox,
+        &["--all", "--by", "bot"],
+        &[all, call(2, "inbox", json!({ "new": true, "json": true }))],
+    );
+    assert_eq!(told(&answers, 2), ("{\n  \"items\": []\n}", false));
+    let shown = sandbox.run("inbox --json").exits(0);
+    assert_eq!(crate::json(&shown, "/items/0/seen_by"), json!(["bot"]));
+    let _ = sandbox.run("inbox --new").exits(0).says("left or right?");
+    // A client cannot keep messages from a person.
+    let as_notifier =
+        talk(&sandbox, &["--all", "--by", "notify:command"], &[call(1, "inbox", json!({ "seen": ["all"] }))]);
+    assert!(told(&as_notifier, 1).1);
+}

@@ -237,9 +237,7 @@ pub(crate) fn unblock(args: &UnblockArgs) -> Outcome<Exit> {
 
 pub(crate) fn answer(args: &AnswerArgs) -> Outcome<Exit> {
     let mut found = command::run(&args.which, Some(&args.task))?;
-    // A caller over MCP has a name of its own, which need not be the person's.
-    let holder = std::env::var("PITON_HOLDER").ok().filter(|name| !name.trim().is_empty());
-    let by = holder.unwrap_or_else(command::you);
+    let by = command::caller()?;
     let command = Command::Answer { task: args.task.clone(), by, text: answer_of(&args.text)? };
     let events = found.command(&command)?;
     command::tell(&events, args.json);

@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use piton_core::plan::RunId;
 use piton_core::run::{Command, Note};
-use piton_core::view::Item;
+use piton_core::view::{Item, NOTIFIER};
 use piton_engine::clock;
 use piton_engine::project::Project;
 use serde_json::json;
@@ -38,7 +38,10 @@ pub(crate) struct InboxArgs {
 
 pub(crate) fn inbox(args: &InboxArgs) -> Outcome<Exit> {
     let project = find::project(args.project_path.as_deref())?;
-    let you = command::you();
+    let you = command::caller()?;
+    if you.starts_with(NOTIFIER) {
+        return Err(Failure::usage(format!("`{NOTIFIER}…` is not the name of a person or an agent")));
+    }
     let mut items = gathered::of_project(&project)?;
     if !args.seen.is_empty() {
         mark(&project, &items, &args.seen, &you)?;
