@@ -18,6 +18,8 @@ pub(crate) struct Failure {
     pub message: String,
     /// Printed first, unchanged: drawn diagnostics.
     pub picture: Option<String>,
+    /// The first mistake in that picture, in a line: file, line and cause.
+    pub mistake: Option<String>,
     pub hints: Vec<String>,
 }
 
@@ -27,7 +29,7 @@ pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 impl Failure {
     #[cold]
     pub(crate) fn new(message: impl Into<String>) -> Failure {
-        Failure { exit: ERROR, message: message.into(), picture: None, hints: Vec::new() }
+        Failure { exit: ERROR, message: message.into(), picture: None, mistake: None, hints: Vec::new() }
     }
 
     #[cold]

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::RunStatus;
 use crate::plan::{Digest, RunId, TaskId};
-use crate::run::{Outage, Run, Status, StopReason, Task, shell_word};
+use crate::run::{Outage, Run, Status, StopReason, Task, parked, refused, shell_word};
 use crate::time::Timestamp;
 
 /// One thing that waits for a person.
@@ -18,6 +18,12 @@ pub struct Item {
     pub tasks: Vec<TaskId>,
     /// Why, in one line.
     pub reason: String,
+    /// What does not fit in that line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// It stands for so many of its kind that are not listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<u64>,
     /// Since when it waits, where that is known.
     #[serde(serialize_with = "as_text")]
     pub since: Option<Timestamp>,
@@ -66,7 +72,7 @@ impl Kind {
             Kind::Plan => "plan",
             Kind::Blocked => "blocked",
             Kind::Confirm => "confirm",
-            Kind::GivenUp => "given up",
+            Kind::GivenUp => "abandoned",
             Kind::Look => "look",
         }
     }
@@ -78,25 +84,44 @@ pub struct Around<'a> {
     pub status: &'a RunStatus,
     /// When something last happened in it. Notes do not count: that an item was seen is one.
     pub active: Timestamp,
-    /// Tasks that the plan has changed, or that are new there.
-    pub asked: &'a [TaskId],
+    /// What has become of the plan, if a person has to see to it.
+    pub plan: Option<&'a PlanNews>,
+    /// How many tasks of a status are not among those given.
+    pub more: &'a [(Status, u64)],
     /// Why a task waits for a person, and the commands that would help.
     pub explain: &'a dyn Fn(&Task) -> (String, Vec<String>),
+}
+
+/// The plan's files say something that the run does not follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanNews {
+    /// The run adopts the change when it is resumed: these tasks are new, or are done again.
+    Adopts { tasks: Vec<TaskId>, since: Option<Timestamp> },
+    /// It does not adopt the change by itself, for this reason. The difference, in lines.
+    Refuses { why: String, tasks: Vec<TaskId>, difference: String, since: Option<Timestamp> },
+    /// The file, the line and the cause.
+    Unreadable { why: String, since: Option<Timestamp> },
 }
 
 /// What waits for a person in this run, those first that hold up most, and of these the oldest. `tasks`: at least those
 /// that are under way, those of [`CONCERNS`], gates that are out of date, and those in which something was noticed.
 pub fn inbox(run: &Run, tasks: &[Task], around: &Around<'_>) -> Vec<Item> {
     let mut list = List { run, items: Vec::new() };
+    list.providers(around);
     list.whole(tasks, around);
-    list.providers();
     list.landings(tasks, around);
     list.looks(tasks);
     for task in tasks {
         list.task(task, around);
     }
-    list.items.sort_by(|a, b| (a.kind, a.since, &a.tasks, &a.key).cmp(&(b.kind, b.since, &b.tasks, &b.key)));
+    list.more(around);
+    list.items.sort_by(|a, b| place(a).cmp(&place(b)));
     list.items
+}
+
+/// What stands for others comes after those that are listed.
+fn place(item: &Item) -> impl Ord {
+    (item.kind, item.more.is_some(), item.since, &item.tasks, &item.key)
 }
 
 /// Statuses of tasks that may wait for a person.
@@ -113,6 +138,13 @@ fn began(name: impl std::fmt::Display, since: Option<Timestamp>) -> String {
     format!("{name} {}", since.unwrap_or_default().0)
 }
 
+/// The first line, and the others.
+fn in_one_line(text: &str) -> (String, Option<String>) {
+    let (first, rest) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
+    let rest = rest.trim_matches('\n').trim_end();
+    (first.trim_end().to_owned(), (!rest.is_empty()).then(|| rest.to_owned()))
+}
+
 struct List<'r> {
     run: &'r Run,
     items: Vec<Item>,
@@ -127,7 +159,9 @@ impl List<'_> {
         let seen_by = self.run.seen.iter().filter(|(_, keys)| keys.contains(&key));
         let seen_by = seen_by.map(|(person, _)| person.clone()).collect();
         let run = self.run.id.clone();
-        let item = Item { key, run, kind, tasks: Vec::new(), reason, since, helps: Vec::new(), seen_by };
+        let (reason, detail) = in_one_line(&reason);
+        let (tasks, helps) = (Vec::new(), Vec::new());
+        let item = Item { key, run, kind, tasks, reason, detail, more: None, since, helps, seen_by };
         self.items.push(item);
         self.items.last_mut().expect("it was just put there")
     }
@@ -151,13 +185,34 @@ impl List<'_> {
             RunStatus::Stopped(reason) => self.stopped(reason, around),
             _ => {}
         }
-        if !around.asked.is_empty() {
-            // It lasts until the run adopts another plan.
-            let what = self.run.plan_hash.short().to_owned();
-            let reason = "the plan has changed since the run adopted it".to_owned();
-            let item = self.add(Kind::Plan, &what, reason, None);
-            item.tasks = around.asked.to_vec();
-            item.helps = vec![format!("{RESUME}   shows what has changed and how to continue")];
+        if let Some(news) = around.plan {
+            self.plan(news);
+        }
+    }
+
+    /// It lasts until the run adopts another plan, however often that is changed.
+    fn plan(&mut self, news: &PlanNews) {
+        let adopted = self.run.plan_hash.short();
+        match news {
+            PlanNews::Adopts { tasks, since } => {
+                let reason = "the plan has changed since the run adopted it".to_owned();
+                let item = self.add(Kind::Plan, &format!("{adopted} changed"), reason, *since);
+                (item.tasks, item.helps) = (tasks.clone(), vec![format!("{RESUME}   adopts it")]);
+            }
+            PlanNews::Refuses { why, tasks, difference, since } => {
+                let reason = format!("the plan has changed, and you decide about that: {why}\n{difference}");
+                let item = self.add(Kind::Plan, &format!("{adopted} changed"), reason, *since);
+                item.tasks.clone_from(tasks);
+                item.helps = vec![
+                    format!("{RESUME} --replan   adopts it, task by task"),
+                    format!("{RESUME} --reset   begins a new run"),
+                ];
+            }
+            PlanNews::Unreadable { why, since } => {
+                let reason = format!("the plan cannot be read: {why}");
+                let item = self.add(Kind::Plan, &format!("{adopted} unreadable"), reason, *since);
+                item.helps = vec!["piton plan PLAN   shows what is wrong".to_owned()];
+            }
         }
     }
 
@@ -176,15 +231,15 @@ impl List<'_> {
                 let helps = vec!["piton cost".to_owned(), format!("{RESUME}   once `[budget]` allows more")];
                 (Kind::Budget, detail, helps)
             }
+            // The provider is an item already.
+            StopReason::Environment { detail } if self.is_of_provider(detail) => return,
             StopReason::Environment { detail } => {
                 (Kind::Run, detail, vec!["piton doctor".to_owned(), RESUME.to_owned()])
             }
             StopReason::Elsewhere { detail } | StopReason::Siblings { detail } => {
                 (Kind::Run, detail, vec![RESUME.to_owned()])
             }
-            StopReason::PlanChanged { detail } if around.asked.is_empty() => {
-                (Kind::Plan, detail, vec![RESUME.to_owned()])
-            }
+            // What the plan says now counts: somebody may have taken the change back.
             StopReason::PlanChanged { .. }
             | StopReason::Completed
             | StopReason::Ended
@@ -195,7 +250,17 @@ impl List<'_> {
         self.add(kind, &began("stop", Some(since)), detail.clone(), Some(since)).helps = helps;
     }
 
-    fn providers(&mut self) {
+    /// Whether a run has stopped for what a provider is an item for.
+    fn is_of_provider(&self, detail: &str) -> bool {
+        let refused = refused(self.run).map(|(name, _)| format!("{name} rejects the login of "));
+        let limits = self.run.outages.iter().filter(|(_, outage)| outage.until.is_some());
+        let limits = limits.map(|(name, _)| format!("the usage limit of {name} lasts "));
+        let silent = parked(self.run).map(|(name, _)| format!("{name} does not answer"));
+        refused.chain(limits).chain(silent).any(|words| detail.starts_with(&words))
+    }
+
+    fn providers(&mut self, around: &Around<'_>) {
+        let from = self.items.len();
         for (name, outage) in &self.run.outages {
             let Outage { until, agent, reason, since, .. } = outage;
             let (told, help) = match until {
@@ -210,11 +275,15 @@ impl List<'_> {
             };
             self.add(Kind::Provider, &began(name, Some(*since)), told, Some(*since)).helps = vec![help];
         }
-        for (name, overload) in self.run.overloads.iter().filter(|(_, overload)| overload.is_parked) {
+        for (name, overload) in parked(self.run) {
             let reason = format!("{name} does not answer: {}", overload.reason);
             let since = Some(overload.since);
             self.add(Kind::Provider, &began(name, since), reason, since).helps =
                 vec![format!("piton unpark {}", shell_word(name))];
+        }
+        // If the run has stopped for that, somebody has to start it again.
+        if matches!(around.status, RunStatus::Stopped(_)) {
+            self.items[from..].iter_mut().for_each(|item| item.helps.push(RESUME.to_owned()));
         }
     }
 
@@ -257,6 +326,17 @@ impl List<'_> {
             let what = format!("{id} {} {}", task.fence, task.failure_seq.unwrap_or_default());
             let item = self.add(kind, &what, reason, Some(task.since));
             (item.tasks, item.helps) = (vec![id.clone()], helps);
+        }
+    }
+
+    /// Tasks that are not listed one by one.
+    fn more(&mut self, around: &Around<'_>) {
+        for (status, more) in around.more.iter().filter(|(_, more)| *more > 0) {
+            let kind = if *status == Status::Blocked { Kind::Blocked } else { Kind::GivenUp };
+            let newer = super::counted(*more, &format!("more {} task", kind.word()));
+            let item =
+                self.add(kind, &format!("more {status}"), format!("{newer}, newer than those listed"), None);
+            (item.more, item.helps) = (Some(*more), vec!["piton status".to_owned()]);
         }
     }
 

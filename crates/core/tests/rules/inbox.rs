@@ -3,16 +3,15 @@
 use piton_core::plan::Schedule;
 use piton_core::run::{AgentEnd, Class, Command, Note, Status, StopReason, Task, Verdict};
 use piton_core::time::{Span, Timestamp};
-use piton_core::view::{Around, Item, Kind, RunStatus, inbox};
+use piton_core::view::{Around, Item, Kind, PlanNews, RunStatus, inbox};
 
 use crate::bench::{Bench, evidence, id, oid, session, spec, work};
 
-fn items(bench: &Bench, status: &RunStatus, asked: &[&str]) -> Vec<Item> {
+fn items(bench: &Bench, status: &RunStatus, plan: Option<&PlanNews>) -> Vec<Item> {
     let run = bench.state.run().expect("a run");
     let tasks: Vec<Task> = bench.state.tasks().cloned().collect();
-    let asked: Vec<_> = asked.iter().map(|name| id(name)).collect();
     let explain = |task: &Task| (format!("{} waits", task.id), vec![format!("piton why {}", task.id)]);
-    let around = Around { status, active: Timestamp(7), asked: &asked, explain: &explain };
+    let around = Around { status, active: Timestamp(7), plan, more: &[], explain: &explain };
     inbox(run, &tasks, &around)
 }
 
@@ -30,17 +29,18 @@ fn two_that_wait() -> Bench {
 #[test]
 fn what_holds_up_the_run_comes_before_its_tasks() {
     let bench = two_that_wait();
-    let all = items(&bench, &RunStatus::Interrupted, &["d"]);
+    let changed = PlanNews::Adopts { tasks: vec![id("d")], since: Some(Timestamp(5)) };
+    let all = items(&bench, &RunStatus::Interrupted, Some(&changed));
     assert_eq!(kinds(&all), [Kind::Run, Kind::Plan, Kind::Blocked, Kind::GivenUp]);
     let budget = RunStatus::Stopped(StopReason::Budget { detail: "5 of 5 dollars are spent".to_owned() });
-    assert_eq!(items(&bench, &budget, &[])[0].reason, "5 of 5 dollars are spent");
-    assert_eq!(kinds(&items(&bench, &RunStatus::Running, &[])), [Kind::Blocked, Kind::GivenUp]);
+    assert_eq!(items(&bench, &budget, None)[0].reason, "5 of 5 dollars are spent");
+    assert_eq!(kinds(&items(&bench, &RunStatus::Running, None)), [Kind::Blocked, Kind::GivenUp]);
 }
 
 #[test]
 fn a_task_that_waits_again_is_another_item() {
     let mut bench = two_that_wait();
-    let key = |bench: &Bench| items(bench, &RunStatus::Running, &[])[0].key.clone();
+    let key = |bench: &Bench| items(bench, &RunStatus::Running, None)[0].key.clone();
     let first = key(&bench);
     assert_eq!(first, key(&bench), "the same thing keeps its key");
     bench.accept(&Command::Retry { task: id("b"), by: "ann".to_owned() });
@@ -54,7 +54,7 @@ fn a_task_that_waits_again_is_another_item() {
 fn what_is_seen_is_known_for_each_person_until_it_is_over() {
     let mut bench = two_that_wait();
     let keys: Vec<String> =
-        items(&bench, &RunStatus::Running, &[]).into_iter().map(|item| item.key).collect();
+        items(&bench, &RunStatus::Running, None).into_iter().map(|item| item.key).collect();
     let seen = |items: &[&String], over: &[&String]| Note::Seen {
         items: items.iter().map(|key| (*key).clone()).collect(),
         over: over.iter().map(|key| (*key).clone()).collect(),
@@ -63,7 +63,7 @@ fn what_is_seen_is_known_for_each_person_until_it_is_over() {
         bench.accept(&Command::Note { by: by.to_owned(), note });
     }
     let seen_by = |bench: &Bench| {
-        items(bench, &RunStatus::Running, &[]).into_iter().map(|item| item.seen_by).collect::<Vec<_>>()
+        items(bench, &RunStatus::Running, None).into_iter().map(|item| item.seen_by).collect::<Vec<_>>()
     };
     assert_eq!(seen_by(&bench), [vec!["ann", "bob"], vec!["bob"]]);
     bench.accept(&Command::Note { by: "bob".to_owned(), note: seen(&[], &[&keys[0]]) });
@@ -72,7 +72,7 @@ fn what_is_seen_is_known_for_each_person_until_it_is_over() {
 
 /// The only item: its key, and since when it waits.
 fn only(bench: &Bench, status: &RunStatus) -> (String, Timestamp) {
-    let all = items(bench, status, &[]);
+    let all = items(bench, status, None);
     assert_eq!(all.len(), 1, "{all:?}");
     (all[0].key.clone(), all[0].since.expect("a time"))
 }
@@ -95,7 +95,7 @@ fn a_landing_that_waits_is_one_item_until_it_is_solved() {
     assert_eq!(waits(&mut bench, "uncommitted changes in x, y"), first, "other words");
     // The next engine tries again, and meets the same.
     bench.accept(&bench.prepare_landing("a", 5, &[]));
-    assert_eq!(items(&bench, &RunStatus::Running, &[]), []);
+    assert_eq!(items(&bench, &RunStatus::Running, None), []);
     assert_eq!(waits(&mut bench, "uncommitted changes in y"), first);
     // It goes back to an agent, and waits again.
     let (task, fence) = (id("a"), bench.task("a").fence);
@@ -146,7 +146,7 @@ fn a_rejected_login_waits_since_the_first_agent_that_met_it() {
     let first = refused(&mut bench, "a", "401");
     assert_eq!(refused(&mut bench, "b", "401 Unauthorized"), first);
     bench.accept(&Command::Unpark { provider: "default".to_owned(), by: "ann".to_owned() });
-    assert_eq!(items(&bench, &RunStatus::Running, &[]), []);
+    assert_eq!(items(&bench, &RunStatus::Running, None), []);
 }
 
 #[test]
@@ -173,14 +173,14 @@ fn a_stop_is_one_item_until_an_engine_gets_on_with_the_work() {
     begins(&mut bench, "e4");
     let reason = StopReason::Siblings { detail: "b waits for another list".to_owned() };
     bench.accept(&Command::Detach { engine: "e4".to_owned(), reason: reason.clone(), tip: Vec::new() });
-    let elsewhere = items(&bench, &RunStatus::Stopped(reason), &[]);
+    let elsewhere = items(&bench, &RunStatus::Stopped(reason), None);
     assert_eq!((elsewhere[0].kind, elsewhere[0].since), (Kind::Run, Some(bench.now)));
 }
 
 #[test]
 fn an_engine_that_is_gone_is_the_same_item_before_and_after_that_is_recorded() {
     let mut bench = Bench::running(vec![spec("a", &[])]);
-    let before = items(&bench, &RunStatus::Interrupted, &[])[0].key.clone();
+    let before = items(&bench, &RunStatus::Interrupted, None)[0].key.clone();
     let gone = |bench: &mut Bench, engine: &str| {
         let (engine, reason) = (engine.to_owned(), StopReason::death());
         bench.accept(&Command::Detach { engine, reason, tip: Vec::new() });
@@ -227,5 +227,70 @@ fn a_gate_that_passes_and_is_out_of_date_again_is_another_item() {
     let first = only(&bench, &stale);
     assert_eq!(only(&bench, &stale), first);
     let other = RunStatus::Stale { gates: vec![id("a"), id("b")] };
-    assert_eq!(items(&bench, &other, &[])[0].key, first.0, "another gate changes nothing");
+    assert_eq!(items(&bench, &other, None)[0].key, first.0, "another gate changes nothing");
+}
+
+#[test]
+fn a_change_of_the_plan_is_one_item_until_the_run_adopts_another_plan() {
+    let bench = two_that_wait();
+    let key = |news: &PlanNews| items(&bench, &RunStatus::Running, Some(news))[0].key.clone();
+    let adopts = PlanNews::Adopts { tasks: vec![id("d")], since: Some(Timestamp(5)) };
+    let refuses = PlanNews::Refuses {
+        why: "a is completed, and the plan changes it".to_owned(),
+        tasks: vec![id("a")],
+        difference: "changed: a\nnew: d".to_owned(),
+        since: Some(Timestamp(6)),
+    };
+    assert_eq!(key(&adopts), key(&refuses));
+    let broken = PlanNews::Unreadable { why: "plan.toml:3: no task T9".to_owned(), since: None };
+    assert_ne!(key(&broken), key(&refuses));
+    let item = &items(&bench, &RunStatus::Running, Some(&refuses))[0];
+    assert_eq!(
+        item.reason,
+        "the plan has changed, and you decide about that: a is completed, and the plan changes it"
+    );
+    assert_eq!(item.detail.as_deref(), Some("changed: a\nnew: d"), "a reason is one line");
+    let stopped = RunStatus::Stopped(StopReason::PlanChanged { detail: "changed: a".to_owned() });
+    let kinds = kinds(&items(&bench, &stopped, None));
+    assert_eq!(kinds, [Kind::Blocked, Kind::GivenUp], "the change was taken back");
+}
+
+#[test]
+fn a_login_that_stops_the_run_is_one_item() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    bench.accept(&bench.agent_ends("a", AgentEnd::Refused { reason: "401".to_owned() }));
+    let detail = "default rejects the login of the agent `default`: 401".to_owned();
+    let reason = StopReason::Environment { detail };
+    bench.accept(&Command::Detach { engine: "e1".to_owned(), reason: reason.clone(), tip: Vec::new() });
+    let all = items(&bench, &RunStatus::Stopped(reason), None);
+    assert_eq!(kinds(&all), [Kind::Provider]);
+    assert_eq!(all[0].helps, ["piton agents test default", "piton run PLAN"]);
+    let reason = StopReason::Environment { detail: "no disk".to_owned() };
+    let all = items(&bench, &RunStatus::Stopped(reason), None);
+    assert_eq!(kinds(&all), [Kind::Run, Kind::Provider]);
+}
+
+#[test]
+fn tasks_that_are_not_listed_are_counted() {
+    let bench = two_that_wait();
+    let run = bench.state.run().expect("a run");
+    let tasks: Vec<Task> = bench.state.tasks().cloned().collect();
+    let explain = |task: &Task| (format!("{} waits\nfor this", task.id), Vec::new());
+    let more = [(Status::Blocked, 12), (Status::Abandoned, 0)];
+    let status = RunStatus::Running;
+    let around = Around { status: &status, active: Timestamp(7), plan: None, more: &more, explain: &explain };
+    let all = inbox(run, &tasks, &around);
+    let told: Vec<(Kind, &str, Option<u64>)> =
+        all.iter().map(|item| (item.kind, item.reason.as_str(), item.more)).collect();
+    assert_eq!(
+        told,
+        [
+            (Kind::Blocked, "b waits", None),
+            (Kind::Blocked, "12 more blocked tasks, newer than those listed", Some(12)),
+            (Kind::GivenUp, "a waits", None),
+        ]
+    );
+    assert_eq!(all[0].detail.as_deref(), Some("for this"));
 }

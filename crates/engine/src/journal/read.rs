@@ -201,6 +201,21 @@ impl Journal {
 
     /// Tasks of one status, in order, at most `limit` of them. Only pending ones are looked for among all.
     pub fn tasks_in(&self, run: &RunId, status: Status, limit: usize) -> Result<Vec<Task>, JournalError> {
+        self.of_status(run, status, limit, false)
+    }
+
+    /// Those that have had this status for longest, with the oldest first.
+    pub fn oldest_in(&self, run: &RunId, status: Status, limit: usize) -> Result<Vec<Task>, JournalError> {
+        self.of_status(run, status, limit, true)
+    }
+
+    fn of_status(
+        &self,
+        run: &RunId,
+        status: Status,
+        limit: usize,
+        by_age: bool,
+    ) -> Result<Vec<Task>, JournalError> {
         self.in_run(run, |db, head| {
             let mut rows = Vec::new();
             if head.layout == LAYOUT {
@@ -209,9 +224,13 @@ impl Journal {
                 let anywhere = || vec![(format!("flags & {REMOVED} = 0"), "turn, id")];
                 let places = lanes_of(status).map(|lanes| lanes.iter().map(of_lane).collect());
                 for (place, order) in places.unwrap_or_else(anywhere) {
+                    let order = match by_age {
+                        true => "since, id".to_owned(),
+                        false => format!("grp, level, priority, {order}"),
+                    };
                     let sql = format!(
                         "SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1 AND {place} AND {STATUS} = ?2
-                         ORDER BY grp, level, priority, {order} LIMIT ?3"
+                         ORDER BY {order} LIMIT ?3"
                     );
                     let mut select = db.prepare_cached(&sql)?;
                     let values = params![head.no, status as u32, query::bound(limit)];
@@ -222,10 +241,14 @@ impl Journal {
                 let has_it = |task: &&Task| !task.removed && task.status() == status;
                 rows = state.tasks().filter(has_it).map(TaskRow::from_task).collect::<Result<_, _>>()?;
             }
-            rows.sort_by_cached_key(|row| {
-                let turn = row.turn.clone().filter(|_| row.lane.is_some_and(has_turn));
-                (row.grp, row.level, row.priority, turn, row.id.clone())
-            });
+            if by_age {
+                rows.sort_by(|one, other| (one.since, &one.id).cmp(&(other.since, &other.id)));
+            } else {
+                rows.sort_by_cached_key(|row| {
+                    let turn = row.turn.clone().filter(|_| row.lane.is_some_and(has_turn));
+                    (row.grp, row.level, row.priority, turn, row.id.clone())
+                });
+            }
             rows.truncate(limit);
             rows.into_iter().map(TaskRow::task).collect()
         })

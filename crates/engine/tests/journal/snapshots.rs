@@ -213,6 +213,22 @@ fn a_reader_understands_a_run_whose_snapshot_has_another_layout() {
     assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0]);
 }
 
+#[test]
+fn the_oldest_tasks_of_a_status_come_first_in_every_layout() {
+    let (folder, mut journal) = with_small();
+    let skip = |name: &str| Command::Skip { task: id(name), by: "me".into(), reason: String::new() };
+    for (name, time) in [("c", 1), ("a", 2), ("b", 3)] {
+        journal.command(&run_id(), &skip(name), at(time)).unwrap();
+    }
+    let oldest = |journal: &Journal| {
+        let tasks = journal.oldest_in(&run_id(), Status::Skipped, 2).unwrap();
+        tasks.iter().map(|task| task.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(oldest(&journal), ["c", "a"]);
+    folder.sql("UPDATE runs SET layout = 17; UPDATE tasks SET lane = NULL, turn = NULL");
+    assert_eq!(oldest(&Journal::open_existing(&folder.path).unwrap().unwrap()), ["c", "a"]);
+}
+
 /// How far the log has been written; what follows are zeros, so that it need not grow.
 fn logged(folder: &Folder) -> usize {
     let log = std::fs::read(folder.path.join("piton.db-wal")).unwrap();

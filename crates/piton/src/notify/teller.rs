@@ -73,7 +73,7 @@ impl Teller {
             waiting.iter().filter(|item| self.wanted.topics.contains(&item.kind.topic())).collect();
         let due = |item: &&&Item| ended.is_some() || self.fresh.contains(&item.key);
         // A list that was cut says nothing about what is not in it.
-        let all = (waiting.len() < inbox::MOST).then_some(&waiting[..]);
+        let all = waiting.iter().all(|item| item.more.is_none()).then_some(&waiting[..]);
         let mut notices = Vec::new();
         let mut fresh = BTreeSet::new();
         for channel in &self.wanted.channels {

@@ -71,12 +71,25 @@ pub(super) fn pictured(path: &Utf8Path, folder: &Utf8Path, reading: &Reading) ->
     let pictures: Vec<String> = by_file.iter().map(draw).collect();
     let picture = (!pictures.is_empty()).then(|| pictures.join("\n\n"));
     let errors = reading.problems.iter().filter(|p| p.diagnostic.severity == Severity::Error).count();
-    if errors > 0 { Err(refused(path, errors, picture)) } else { Ok(picture) }
+    if errors > 0 {
+        let failure = refused(path, errors, picture);
+        return Err(Failure { mistake: first_mistake(folder, reading), ..failure });
+    }
+    Ok(picture)
 }
 
 fn refused(path: &Utf8Path, errors: usize, picture: Option<String>) -> Failure {
     let problems = counted(errors as u64, "problem");
     Failure { picture, ..Failure::new(format!("{} has {problems}", shown(path))) }
+}
+
+/// `plan.toml:12: there is no task T9`
+fn first_mistake(folder: &Utf8Path, reading: &Reading) -> Option<String> {
+    let first = reading.problems.iter().find(|problem| problem.diagnostic.severity == Severity::Error)?;
+    let text = reading.texts.get(&first.file).map(String::as_bytes).unwrap_or_default();
+    let before = text.iter().take(first.diagnostic.span.start);
+    let line = before.filter(|byte| **byte == b'\n').count() + 1;
+    Some(format!("{}:{line}: {}", shown(&folder.join(&first.file)), first.diagnostic.message))
 }
 
 /// One of them. A link is followed in the plan and in the project around it, and not out of them: the author of the plan

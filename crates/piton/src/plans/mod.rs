@@ -20,6 +20,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::run::shell_word;
 use piton_core::system::config::Config;
 use piton_core::system::{Folder, Given, Strictness, SystemRef, finding, own, systems};
+use piton_core::time::Timestamp;
 use piton_engine::secrets;
 
 use crate::failure::{Failure, Outcome};
@@ -265,6 +266,13 @@ fn files(path: &Utf8Path) -> Vec<String> {
 
 fn is_part(name: &str) -> bool {
     systems().any(|system| system.is_part(name))
+}
+
+/// When a part of a plan was last written, as far as that is known.
+pub(crate) fn written(path: &Utf8Path, project: &Utf8Path) -> Option<Timestamp> {
+    let last = stamp(path, project).into_iter().filter_map(|(_, written, _)| written).max()?;
+    let since = last.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    Some(Timestamp(i64::try_from(since.as_millis()).ok()?))
 }
 
 /// When the parts of a plan, and the defaults that count for it, were last written, and how long they are: what is equal need not be read again.

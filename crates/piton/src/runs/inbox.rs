@@ -8,11 +8,11 @@ use piton_engine::journal::{Journal, RunSummary};
 use piton_engine::project::Project;
 
 use crate::failure::Outcome;
-use crate::runs::{begin, explain, standing};
+use crate::runs::{explain, plan_news, standing};
 use crate::{commands, paths};
 
-/// So many tasks of one status are told of in each run.
-pub(crate) const MOST: usize = 100;
+/// So many tasks of one status are listed one by one in each run: the oldest. Nobody reads more, and each is explained.
+const MOST: usize = 100;
 /// So many events are looked through for the last one that is not a note.
 const RECENT: usize = 50;
 
@@ -50,12 +50,14 @@ fn gather(project: &Project, journal: &mut Journal, run: &RunId, others: bool) -
     let counts = standing::summary(journal, &facts)?.counts;
     let stale = standing::stale(project, journal, &facts, &counts)?;
     let status = standing::state(project, journal, &facts, &counts, &stale);
-    let asked = begin::asked_since(project, journal, run)?;
+    let lives = standing::engine_lives(project, journal, &facts);
+    let plan = plan_news::of_run(project, journal, &facts, lives)?;
     let mut tasks = journal.under_way(run)?;
-    for status in CONCERNS {
-        if counts.of(status) > 0 {
-            tasks.extend(journal.tasks_in(run, status, MOST)?);
-        }
+    let mut more = Vec::new();
+    for status in CONCERNS.into_iter().filter(|status| counts.of(*status) > 0) {
+        let oldest = journal.oldest_in(run, status, MOST)?;
+        more.push((status, u64::from(counts.of(status)).saturating_sub(oldest.len() as u64)));
+        tasks.extend(oldest);
     }
     let stale = stale.iter().map(|stale| &stale.gate);
     for id in stale.chain(facts.noticed.keys()) {
@@ -71,7 +73,7 @@ fn gather(project: &Project, journal: &mut Journal, run: &RunId, others: bool) -
     let last = journal.last_events(run, None, RECENT)?;
     let last = last.iter().rfind(|recorded| !matches!(recorded.event, Event::Noted { .. }));
     let active = last.map_or(facts.created, |last| last.at);
-    let around = Around { status: &status, active, asked: &asked, explain: &explain };
+    let around = Around { status: &status, active, plan: plan.as_ref(), more: &more, explain: &explain };
     let mut items = view::inbox(&facts, &tasks, &around);
     let plan = paths::typed(Utf8Path::new(&facts.plan));
     for item in &mut items {

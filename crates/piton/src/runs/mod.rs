@@ -33,6 +33,7 @@ pub(crate) mod lock;
 pub(crate) mod master;
 pub(crate) mod older;
 pub(crate) mod pace;
+pub(crate) mod plan_news;
 pub(crate) mod preview;
 pub(crate) mod queue;
 pub(crate) mod recap;

@@ -40,19 +40,20 @@ fn what_waits_is_listed_with_its_reason_and_what_answers_it() {
     for item in items(&sandbox, "") {
         shown.stdout = shown.stdout.replace(item["key"].as_str().expect("a key"), "[KEY]");
     }
+    shown.stdout = shown.stdout.replace("less than a second", "0ms");
     shows!(shown, @r"
     exit: 0
     --- stdout
-    [KEY]  landing T3, [SPAN]
+    [KEY]  landing T3, for [SPAN]
             [ROOT]/project has uncommitted changes in T3.txt
             $ piton run plan.toml
             $ piton why T3
-    [KEY]  blocked T1, [SPAN]
+    [KEY]  blocked T1, for [SPAN]
             T1 is blocked and needs a person: which of the two ridges?
             $ piton answer T1 'what to do'
             $ piton unblock T1
             $ piton skip T1
-    [KEY]  given up T2, [SPAN]
+    [KEY]  abandoned T2, for [SPAN]
             T2 was abandoned after 1 attempt: check `false` failed with exit status 1
             $ piton output T2 --checks
             $ piton answer T2 'what to do'
@@ -133,4 +134,48 @@ fn where_nothing_waits_that_is_said() {
     sandbox.script("[T1]\nwrite T1.txt x\n");
     let _ = sandbox.run("run plan.toml").exits(0);
     let _ = sandbox.run("inbox").exits(0).says("nothing waits for you");
+}
+
+/// The only item: its kind, its reason and its tasks.
+fn plan_item(sandbox: &Sandbox) -> (String, String, Value) {
+    let all = items(sandbox, "");
+    assert_eq!(kinds(&all), ["plan"], "{all:?}");
+    assert!(all[0]["since"].is_string(), "{all:?}");
+    let text = |name: &str| all[0][name].as_str().expect("a text").to_owned();
+    (text("key"), text("reason"), all[0]["tasks"].clone())
+}
+
+#[test]
+fn a_plan_waits_for_a_person_where_the_run_does_not_follow_it() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.script("[T1]\nwrite T1.txt x\n");
+    let _ = sandbox.run("run plan.toml").exits(0);
+    assert_eq!(kinds(&items(&sandbox, "")), [""; 0]);
+    let plan = sandbox.read("plan.toml");
+    // More to do: the next engine adopts it.
+    sandbox.write("plan.toml", &(plan.clone() + &task("T2", "")));
+    let (_, reason, tasks) = plan_item(&sandbox);
+    assert_eq!(
+        (reason.as_str(), tasks),
+        ("the plan has changed since the run adopted it", serde_json::json!(["T2"]))
+    );
+    // A completed task has another prompt: the run asks.
+    sandbox.write("plan.toml", &plan.replace("prompt = \"", "prompt = \"Now: "));
+    let (key, reason, _) = plan_item(&sandbox);
+    assert!(reason.starts_with("the plan has changed, and you decide about that: T1 "), "{reason}");
+    let _ = sandbox.run("inbox").exits(0).says("piton run plan.toml --replan");
+    let _ = sandbox.run("inbox --seen all").exits(0);
+    sandbox.write("plan.toml", &(plan.replace("prompt = \"", "prompt = \"Then: ") + &task("T2", "")));
+    assert_eq!(plan_item(&sandbox).0, key, "it is still the same change to decide about");
+    assert_eq!(kinds(&items(&sandbox, "--new")), [""; 0]);
+    // It cannot be read.
+    sandbox.write("plan.toml", &(plan.clone() + "\nthis is not TOML\n"));
+    let (other, reason, _) = plan_item(&sandbox);
+    assert_ne!(other, key);
+    let line = plan.lines().count() + 2;
+    assert!(reason.starts_with(&format!("the plan cannot be read: plan.toml:{line}: ")), "{reason}");
+    // It is taken back.
+    sandbox.write("plan.toml", &plan);
+    assert_eq!(kinds(&items(&sandbox, "")), [""; 0]);
 }

@@ -341,7 +341,7 @@ fn every_view_is_there_on_terminals_of_any_size() {
         ("2", "I did nothing"),
         ("3", "Checks"),
         ("4", "Diff"),
-        ("5", "given up T2"),
+        ("5", "abandoned T2"),
         ("6", "Landed last"),
         ("7", "T2       failed"),
         ("8", "where the time went"),

@@ -12,7 +12,7 @@ fn of(bench: &Bench, status: RunStatus) -> Recap {
     tasks.sort_by(|one, other| one.id.cmp(&other.id));
     let explain =
         |task: &Task| (format!("{} needs a person", task.id), vec![format!("piton retry {}", task.id)]);
-    let around = Around { status: &status, active: bench.now, asked: &[], explain: &explain };
+    let around = Around { status: &status, active: bench.now, plan: None, more: &[], explain: &explain };
     let needs = inbox(run, &tasks, &around);
     let specs: HashMap<&TaskId, &crate::plan::TaskSpec> = bench
         .journal

@@ -6,6 +6,7 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use piton_core::plan::RunId;
 use piton_core::run::{Command, Note};
+use piton_core::time::Span;
 use piton_core::view::{Item, NOTIFIER};
 use piton_engine::clock;
 use piton_engine::project::Project;
@@ -16,6 +17,8 @@ use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::runs::{command, find, inbox as gathered, standing};
 use crate::ui::{self, BOLD, DIM};
 
+/// So many lines of a detail are shown; JSON has all of them.
+const DETAIL: usize = 10;
 /// What stands for every item.
 const ALL: &str = "all";
 
@@ -68,7 +71,7 @@ pub(crate) fn inbox(args: &InboxArgs) -> Outcome<Exit> {
 }
 
 fn shown(item: &Item, is_seen: bool, names_run: bool) -> String {
-    let age = item.since.map(|since| format!(", {}", clock::now().since(since))).unwrap_or_default();
+    let age = item.since.map(|since| lasting(clock::now().since(since))).unwrap_or_default();
     let (key, kind) = (ui::styled(DIM, &item.key), item.kind.word());
     let about: Vec<&str> = item.tasks.iter().map(piton_core::plan::TaskId::as_str).collect();
     let about = match about.len() {
@@ -84,12 +87,29 @@ fn shown(item: &Item, is_seen: bool, names_run: bool) -> String {
         ui::styled(DIM, format!("{age}{seen}"))
     );
     let mut lines = format!("{head}\n        {}\n", ui::plain(&item.reason));
+    let detail = item.detail.as_deref().unwrap_or_default().lines();
+    for line in detail.clone().take(DETAIL) {
+        lines += &format!("          {}\n", ui::styled(DIM, ui::plain(line)));
+    }
+    let left = detail.count().saturating_sub(DETAIL);
+    if left > 0 {
+        let left = format!("… and {}", piton_core::view::counted(left as u64, "more line"));
+        lines += &format!("          {}\n", ui::styled(DIM, left));
+    }
     if !is_seen {
         for help in item.helps.iter().take(3) {
             lines += &format!("        {}\n", ui::styled(DIM, format!("$ {help}")));
         }
     }
     lines
+}
+
+/// For how long it has waited.
+fn lasting(span: Span) -> String {
+    match span.0 {
+        0..1000 => ", for less than a second".to_owned(),
+        _ => format!(", for {span}"),
+    }
 }
 
 /// Note in the journals of their runs that these were seen.
