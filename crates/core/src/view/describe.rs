@@ -284,10 +284,17 @@ pub fn describe(event: &Event) -> Description {
             }
             Note::Seen { items, over } => {
                 let keys = |items: &[String]| items.join(", ");
-                let told = match (by.strip_prefix(super::NOTIFIER), items.is_empty()) {
-                    (Some(way), false) => format!("notified you ({way}) of {}", keys(items)),
-                    (None, false) => format!("{by} has seen what waits: {}", keys(items)),
-                    (_, true) => format!("no longer waits: {}", keys(over)),
+                let failed = super::notice::keys_not_sent(items).filter(|_| !items.is_empty());
+                let told = match (by.strip_prefix(super::NOTIFIER), failed) {
+                    _ if items.is_empty() => format!("no longer waits: {}", keys(over)),
+                    (Some(channel), Some(failed)) => {
+                        format!(
+                            "could not notify you ({channel}) of {}, and will try again",
+                            failed.join(", ")
+                        )
+                    }
+                    (Some(channel), None) => format!("notified you ({channel}) of {}", keys(items)),
+                    (None, _) => format!("{by} has seen what waits: {}", keys(items)),
                 };
                 (Tone::Quiet, told)
             }

@@ -27,7 +27,7 @@ pub use describe::{Description, Tone, describe};
 pub use detail::{ChangeDetail, DetailSources, Remark, TaskDetail, task_detail};
 pub use inbox::{Around, CONCERNS, Item, Kind, PlanNews, inbox};
 pub use landing::{conflicts_ahead, in_line, policy, some};
-pub use notice::{NOTIFIER, Notice, RunEnd, Topic, notice, run_end, to_tell};
+pub use notice::{NOTIFIER, Notice, REPEATS, RunEnd, Topic, not_sent, notice, run_end, to_tell};
 pub use orient::{Asked, Format, Line, Lists, Orientation, Section, Whole, line_of_file, lines_of};
 pub use result::Results;
 pub use stream::{Lines, Stream, last_act};

@@ -16,6 +16,12 @@ pub const NOTIFIER: &str = "notify:";
 /// What the key of an ending begins with. It is not one of the things that wait, so it does not go with them.
 const END_KEY: &str = "end-";
 
+/// A message that could not be sent is sent again, so often. What does not work then is not going to work.
+pub const REPEATS: usize = 3;
+
+/// Stands between the key of a thing and how often telling it has failed, among what a notifier has seen.
+const FAILED: char = '!';
+
 /// So many things are told one by one in one message: more do not fit on a desktop.
 const MOST: usize = 8;
 
@@ -121,12 +127,35 @@ pub fn to_tell<'i>(
     let is_new = |key: &&String| !known.is_some_and(|known| known.contains(*key));
     let keys = items.map(|item| &item.key).chain(ending.map(|ending| &ending.key));
     let items: Vec<String> = keys.filter(is_new).cloned().collect();
-    let is_over = |key: &&String| match key.starts_with(END_KEY) {
-        true => ending.is_some_and(|ending| ending.key != **key),
-        false => waiting.is_some_and(|waiting| waiting.iter().all(|item| item.key != **key)),
+    let is_over = |key: &&String| match key.split(FAILED).next().unwrap_or_default() {
+        key if key.starts_with(END_KEY) => ending.is_some_and(|ending| ending.key != key),
+        key => waiting.is_some_and(|waiting| waiting.iter().all(|item| item.key != key)),
     };
     let over: Vec<String> = known.into_iter().flatten().filter(is_over).cloned().collect();
     (!items.is_empty() || !over.is_empty()).then_some(Note::Seen { items, over })
+}
+
+/// The note by which a notifier gives back what it had taken on: it could not be sent for sure. It is told again then, by
+/// this engine or the next. `None` for what has failed too often.
+pub fn not_sent(run: &Run, notifier: &str, keys: &[String]) -> Option<Note> {
+    let known = run.seen.get(notifier)?;
+    let (mut items, mut over) = (Vec::new(), Vec::new());
+    for key in keys.iter().filter(|key| known.contains(*key)) {
+        let begin = format!("{key}{FAILED}");
+        let before = known.iter().find_map(|mark| mark.strip_prefix(&begin)?.parse::<usize>().ok());
+        over.extend(before.map(|before| format!("{begin}{before}")));
+        let failed = before.unwrap_or_default() + 1;
+        if failed <= REPEATS {
+            over.push(key.clone());
+            items.push(format!("{begin}{failed}"));
+        }
+    }
+    (!items.is_empty() || !over.is_empty()).then_some(Note::Seen { items, over })
+}
+
+/// What could not be told, if that is what a note of a notifier says.
+pub(super) fn keys_not_sent(items: &[String]) -> Option<Vec<&str>> {
+    items.iter().map(|item| item.split_once(FAILED).map(|(key, _)| key)).collect()
 }
 
 /// One message.
@@ -137,7 +166,7 @@ pub struct Notice {
     pub project: String,
     pub run: RunId,
     pub plan: String,
-    /// One line.
+    /// One line, without characters that are not shown.
     pub title: String,
     /// A few lines, with the commands that help.
     pub text: String,

@@ -93,15 +93,35 @@ impl Channel {
         }
     }
 
-    pub(super) fn send(&self, notice: &Notice, root: &Utf8Path) -> Result<(), String> {
+    pub(super) fn send(&self, notice: &Notice, root: &Utf8Path) -> Result<(), Unsent> {
         match self {
             Channel::Desktop => {
-                let words = desktop::command(&notice.title, &notice.text, root)?;
-                run(&words, notice, root).map_err(|failure| failure.message)
+                let words = desktop::command(&notice.title, &notice.text, root);
+                run(&words.map_err(Unsent::certainly)?, notice, root)
             }
-            Channel::Command(words) => run(words, notice, root).map_err(|failure| failure.message),
-            Channel::Webhook(hook) => webhook::post(&url_of(hook)?, &document(notice).to_string()),
+            Channel::Command(words) => run(words, notice, root),
+            Channel::Webhook(hook) => {
+                webhook::post(&url_of(hook).map_err(Unsent::certainly)?, &posted(notice).to_string())
+            }
         }
+    }
+}
+
+/// Why a message was not sent.
+#[derive(Debug)]
+pub(super) struct Unsent {
+    pub why: String,
+    /// It did not arrive. Otherwise it may have, and is not sent again.
+    pub is_certain: bool,
+}
+
+impl Unsent {
+    pub(super) fn certainly(why: String) -> Unsent {
+        Unsent { why, is_certain: true }
+    }
+
+    pub(super) fn perhaps(why: String) -> Unsent {
+        Unsent { why, is_certain: false }
     }
 }
 
@@ -118,17 +138,29 @@ fn url_of(hook: &Webhook) -> Result<String, String> {
     }
 }
 
-/// The message for programs. Chat services show `text`.
+/// The message for programs.
 fn document(notice: &Notice) -> Value {
     json!(notice)
 }
 
-fn run(words: &[String], notice: &Notice, root: &Utf8Path) -> Outcome {
-    let cannot = "cannot make a temporary folder";
-    let kept = tempfile::Builder::new().prefix("piton-notify-").tempdir().map_err(Failure::io(cannot))?;
-    let folder = Utf8Path::from_path(kept.path()).ok_or_else(|| Failure::new(cannot))?;
+/// The message for a web server. Chat services show `text`, and may take `@everyone`, `<!channel>` or `<@U1>` in it for
+/// people to call: a task's title must not do that.
+fn posted(notice: &Notice) -> Value {
+    let harmless = |text: &str| text.replace('@', "@\u{200b}").replace('<', "<\u{200b}");
+    let mut document = document(notice);
+    document["title"] = json!(harmless(&notice.title));
+    document["text"] = json!(harmless(&notice.text));
+    document
+}
+
+/// Start a program with the message.
+fn run(words: &[String], notice: &Notice, root: &Utf8Path) -> Result<(), Unsent> {
+    let cannot =
+        |error: &dyn std::fmt::Display| Unsent::certainly(format!("cannot make a temporary folder: {error}"));
+    let kept = tempfile::Builder::new().prefix("piton-notify-").tempdir().map_err(|error| cannot(&error))?;
+    let folder = Utf8Path::from_path(kept.path()).ok_or_else(|| cannot(&"its name is not UTF-8"))?;
     let message = folder.join("message.json");
-    std::fs::write(&message, document(notice).to_string()).map_err(Failure::io(cannot))?;
+    std::fs::write(&message, document(notice).to_string()).map_err(|error| cannot(&error))?;
     let about: Vec<&str> = notice.about.iter().map(|topic| topic.name()).collect();
     let mut spec = JobSpec::new(words.iter().cloned(), root);
     spec.stdin = Some(message);
@@ -143,17 +175,20 @@ fn run(words: &[String], notice: &Notice, root: &Utf8Path) -> Outcome {
     .map(|(name, value)| (name.to_owned(), value))
     .into();
     let job = Job::at(folder.join("job"));
-    let outcome = job.run(&spec, &engine::keeper()?).map_err(|error| Failure::new(error.to_string()))?;
+    let keeper = engine::keeper().map_err(|failure| Unsent::certainly(failure.message))?;
+    let outcome = job.run(&spec, &keeper).map_err(|error| Unsent::perhaps(error.to_string()))?;
     let said = piton_core::terminal::clean_text(&job.output().tail(400).unwrap_or_default());
     let said = said.lines().last().map(|line| format!(": {line}")).unwrap_or_default();
     let program = ui::plain(&words[0]);
-    match outcome.ended {
-        Ended::Exited { code: 0 } => Ok(()),
-        Ended::Exited { code } => Err(Failure::new(format!("`{program}` has failed with {code}{said}"))),
-        Ended::WallClock => Err(Failure::new(format!("`{program}` took longer than {COMMAND}"))),
-        Ended::NotStarted { reason } => Err(Failure::new(format!("`{program}` cannot start: {reason}"))),
-        _ => Err(Failure::new(format!("`{program}` was ended{said}"))),
-    }
+    Err(match outcome.ended {
+        Ended::Exited { code: 0 } => return Ok(()),
+        Ended::Exited { code } => {
+            Unsent::certainly(format!("`{program}` failed with exit code {code}{said}"))
+        }
+        Ended::WallClock => Unsent::perhaps(format!("`{program}` took longer than {COMMAND}")),
+        Ended::NotStarted { reason } => Unsent::certainly(format!("`{program}` cannot start: {reason}")),
+        _ => Unsent::perhaps(format!("`{program}` was ended{said}")),
+    })
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use piton_engine::project::Project;
 
 pub(crate) use channel::{Notifications, channels};
 
-use crate::notify::teller::{SETTLE, Teller};
+use crate::notify::teller::{ALL, SETTLE, Teller};
 use crate::notify::watchdog::Watchdog;
 
 enum Wake {
@@ -56,7 +56,7 @@ impl Notifier {
         // That an engine is gone is a thing that needs a person.
         let watchdog = teller.wanted.topics.contains(&Topic::NeedsYou).then(|| {
             let started = Watchdog::start(project, run, &teller.wanted);
-            started.map_err(|failure| teller.complain("notify", &failure.message)).ok()
+            started.map_err(|failure| teller.complain(ALL, &failure.message)).ok()
         });
         let (wake, wakes) = pipe();
         let thread = thread::Builder::new().name("notify".to_owned()).spawn(move || work(teller, &wakes));
@@ -102,7 +102,7 @@ impl Observer for Watched {
 fn work(mut teller: Teller, wakes: &Receiver<Wake>) {
     let mut journal = match Journal::open(&teller.project.home) {
         Ok(journal) => journal,
-        Err(error) => return teller.complain("notify", &error.to_string()),
+        Err(error) => return teller.complain(ALL, &error.to_string()),
     };
     loop {
         let reason = match wakes.recv() {

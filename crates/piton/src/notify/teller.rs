@@ -1,6 +1,6 @@
 //! Finds out what is to be told now, notes it, and sends it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::channel as pipe;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,9 +28,9 @@ pub(super) struct Teller {
     pub project: Project,
     run: RunId,
     pub wanted: Notifications,
-    /// What waited when it last looked, and was too new to be told.
+    /// What waited when it last looked, and was too new to be told, or could not be.
     pub fresh: BTreeSet<String>,
-    /// Ways that have failed; each is said once.
+    /// Channels that have failed; each is said once.
     failed: BTreeSet<&'static str>,
 }
 
@@ -46,9 +46,13 @@ impl Teller {
     }
 
     pub(super) fn look(&mut self, journal: &mut Journal, ended: Option<Option<&StopReason>>) {
-        match self.take_on(journal, ended) {
-            Ok(notices) => self.send(notices),
-            Err(failure) => self.complain("notify", &failure.message),
+        let mut notices = Vec::new();
+        let taken = self.take_on(journal, ended, &mut notices);
+        // What was taken on before something failed is still told.
+        let unsent = self.send(notices);
+        let given_back = self.give_back(journal, unsent);
+        for failure in [taken.err(), given_back.err()].into_iter().flatten() {
+            self.complain(ALL, &failure.message);
         }
     }
 
@@ -57,7 +61,8 @@ impl Teller {
         &mut self,
         journal: &mut Journal,
         ended: Option<Option<&StopReason>>,
-    ) -> Outcome<Vec<(Channel, Notice)>> {
+        notices: &mut Vec<Told>,
+    ) -> Outcome {
         crash::point("notify.look");
         let facts = standing::facts(journal, &self.run)?;
         let waiting = inbox::of_run(&self.project, journal, &self.run)?;
@@ -74,7 +79,6 @@ impl Teller {
         let due = |item: &&&Item| ended.is_some() || self.fresh.contains(&item.key);
         // A list that was cut says nothing about what is not in it.
         let all = waiting.iter().all(|item| item.more.is_none()).then_some(&waiting[..]);
-        let mut notices = Vec::new();
         let mut fresh = BTreeSet::new();
         for channel in &self.wanted.channels {
             let by = channel.person();
@@ -85,23 +89,39 @@ impl Teller {
             let Some(note) = view::to_tell(&facts, &by, items, all, end.as_ref()) else { continue };
             let events = journal.command(&self.run, &Command::Note { by, note }, clock::now())?;
             notices.extend(taken(&events, &waiting, end.as_ref()).map(|(items, end)| {
-                (channel.clone(), view::notice(&facts, self.project.root.as_str(), items, end))
+                let keys = items.iter().map(|item| &item.key).chain(end.map(|end| &end.key));
+                let keys = keys.cloned().collect();
+                let notice = view::notice(&facts, self.project.root.as_str(), items, end);
+                Told { channel: channel.clone(), keys, notice }
             }));
         }
         self.fresh = fresh;
         if !notices.is_empty() {
             crash::point("notify.noted");
         }
-        Ok(notices)
+        Ok(())
     }
 
-    /// Each in a thread of its own: a way that is slow holds up no other.
-    fn send(&mut self, notices: Vec<(Channel, Notice)>) {
+    /// What certainly did not arrive is told again. Says for whom it was.
+    fn give_back(&mut self, journal: &mut Journal, unsent: Vec<(String, Vec<String>)>) -> Outcome {
+        for (by, keys) in unsent {
+            let facts = standing::facts(journal, &self.run)?;
+            let Some(note) = view::not_sent(&facts, &by, &keys) else { continue };
+            journal.command(&self.run, &Command::Note { by: by.clone(), note }, clock::now())?;
+            let known = standing::facts(journal, &self.run)?.seen.remove(&by).unwrap_or_default();
+            self.fresh.extend(keys.into_iter().filter(|key| !known.contains(key)));
+        }
+        Ok(())
+    }
+
+    /// Each in a thread of its own: a channel that is slow holds up no other. Returns what certainly did not arrive.
+    fn send(&mut self, notices: Vec<Told>) -> Vec<(String, Vec<String>)> {
         let (sender, results) = pipe();
-        let mut open: BTreeSet<&'static str> = BTreeSet::new();
-        for (channel, notice) in notices {
+        let mut open: BTreeMap<&'static str, (String, Vec<String>)> = BTreeMap::new();
+        let mut unsent = Vec::new();
+        for Told { channel, keys, notice } in notices {
             let (sender, root) = (sender.clone(), self.project.root.clone());
-            open.insert(channel.name());
+            open.insert(channel.name(), (channel.person(), keys));
             thread::spawn(move || {
                 let sent = channel.send(&notice, &root);
                 let _ = sender.send((channel.name(), sent));
@@ -112,26 +132,41 @@ impl Teller {
         while !open.is_empty() {
             match results.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok((name, sent)) => {
-                    open.remove(name);
+                    let of = open.remove(name);
                     if let Err(problem) = sent {
-                        self.complain(name, &problem);
+                        self.complain(name, &problem.why);
+                        unsent.extend(of.filter(|_| problem.is_certain));
                     }
                 }
                 Err(_) => break,
             }
         }
-        for name in open {
+        for name in open.into_keys() {
             self.complain(name, "the message was not taken in time");
         }
+        unsent
     }
 
-    /// Say once that a way does not work. The run goes on.
-    pub(super) fn complain(&mut self, way: &'static str, problem: &str) {
-        if self.failed.insert(way) {
-            let warning = ui::styled(ui::WARNING, "warning:");
-            ui::say(format!("{warning} you are not notified by {way}: {}", ui::plain(problem)));
+    /// Say once that a channel does not work, or [`ALL`] of them. The run goes on.
+    pub(super) fn complain(&mut self, channel: &'static str, problem: &str) {
+        if self.failed.insert(channel) {
+            let (warning, problem) = (ui::styled(ui::WARNING, "warning:"), ui::plain(problem));
+            ui::say(match channel {
+                ALL => format!("{warning} notifications do not work: {problem}"),
+                channel => format!("{warning} you are not notified by {channel}: {problem}"),
+            });
         }
     }
+}
+
+/// Stands for every channel.
+pub(super) const ALL: &str = "";
+
+/// A message that was taken on, and the keys of what it tells.
+struct Told {
+    channel: Channel,
+    keys: Vec<String>,
+    notice: Notice,
 }
 
 /// What the journal has given to this notifier.

@@ -101,7 +101,12 @@ pub(crate) fn watch() -> Outcome<Exit> {
             // It may be gone by now. Then paths in the message are whole.
             let _ = std::env::set_current_dir(&folder);
             let mut journal = Journal::open(&project.home)?;
-            Teller::new(&project, &run, wanted).look(&mut journal, Some(None));
+            let mut teller = Teller::new(&project, &run, wanted);
+            teller.look(&mut journal, Some(None));
+            while !teller.fresh.is_empty() {
+                thread::sleep(SETTLE);
+                teller.look(&mut journal, Some(None));
+            }
             break;
         }
     }

@@ -6,6 +6,7 @@ use piton_core::plan::{GroupId, Sandbox, Schedule, TaskId};
 use piton_core::system::config::Webhook;
 
 use crate::args::{Loudness, SystemArg};
+use crate::failure::{Failure, Outcome};
 
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -90,10 +91,10 @@ pub(crate) struct RunArgs {
     /// Keep agents from writing outside of their worktree [default: PITON_SANDBOX, `[sandbox]`, else auto]
     #[arg(long, value_name = "MODE", help_heading = "How to work")]
     pub sandbox: Option<SandboxArg>,
-    /// Notify you of the end, and of what waits for you: desktop, command=WORDS, webhook=URL or off [default: as
-    /// `[notify]` says]
-    #[arg(long, value_name = "WAY", env = "PITON_NOTIFY", value_parser = NotifyArg::parse, help_heading = "Output")]
-    pub notify: Vec<NotifyArg>,
+    /// Notify you of the end, and of what waits for you: desktop, command=WORDS, webhook=URL, several of these with
+    /// commas between them, or off [default: as `[notify]` says]
+    #[arg(long, value_name = "CHANNELS", env = "PITON_NOTIFY", hide_env_values = true, value_parser = NotifyArgs::parse, help_heading = "Output")]
+    pub notify: Vec<NotifyArgs>,
     /// The run to resume
     #[arg(long, value_name = "RUN", help_heading = "What to run")]
     pub run: Option<String>,
@@ -139,7 +140,47 @@ impl RunArgs {
     }
 }
 
-/// A way by which a person is notified. Without a value, the one that `[notify]` has.
+/// What one `--notify` says, or `PITON_NOTIFY`; or why it is wrong. A webhook is often a secret, and clap would repeat a
+/// value that it rejects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotifyArgs(Result<Vec<NotifyArg>, String>);
+
+impl NotifyArgs {
+    #[expect(clippy::unnecessary_wraps, reason = "clap takes what can fail")]
+    fn parse(text: &str) -> Result<NotifyArgs, String> {
+        Ok(NotifyArgs(parts(text).into_iter().map(NotifyArg::parse).collect()))
+    }
+
+    /// The channels that all of them name.
+    pub(crate) fn channels(all: &[NotifyArgs]) -> Outcome<Vec<NotifyArg>> {
+        let mut channels = Vec::new();
+        for NotifyArgs(said) in all {
+            let wrong = |why: &String| Failure::usage(format!("--notify or PITON_NOTIFY is wrong: {why}"));
+            channels.extend(said.as_ref().map_err(wrong)?.iter().cloned());
+        }
+        Ok(channels)
+    }
+}
+
+/// What stands between the commas, where the name of a channel follows. Other commas are part of a command or a URL.
+fn parts(text: &str) -> Vec<&str> {
+    const NAMES: [&str; 4] = ["off", "desktop", "command", "webhook"];
+    let begins = |rest: &str| {
+        let name = rest.trim_start().split(['=', ',']).next().unwrap_or_default();
+        NAMES.contains(&name.trim_end())
+    };
+    let (mut parts, mut from) = (Vec::new(), 0);
+    for (at, _) in text.match_indices(',') {
+        if begins(&text[at + 1..]) {
+            parts.push(text[from..at].trim());
+            from = at + 1;
+        }
+    }
+    parts.push(text[from..].trim());
+    parts
+}
+
+/// A channel by which a person is notified. Without a value, the one that `[notify]` has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NotifyArg {
     Off,
@@ -204,6 +245,30 @@ impl From<ScheduleArg> for Schedule {
             ScheduleArg::Layered => Schedule::Layered,
             ScheduleArg::Batch => Schedule::Batch,
             ScheduleArg::Flow => Schedule::Flow,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_value_may_name_several_channels() {
+        let read = |text: &str| NotifyArgs::channels(&[NotifyArgs::parse(text).expect("kept")]);
+        let channels = |text: &str| read(text).map_err(|failure| failure.message).expect(text);
+        let command =
+            |words: &[&str]| NotifyArg::Command(Some(words.iter().map(|word| (*word).to_owned()).collect()));
+        let hook = Webhook::parse("https://x.org/a,b").expect("a URL");
+        assert_eq!(
+            channels("desktop, command=say done, now ,webhook=https://x.org/a,b"),
+            [NotifyArg::Desktop, command(&["say", "done,", "now"]), NotifyArg::Webhook(Some(hook))]
+        );
+        assert_eq!(channels("command=a desktop,offer"), [command(&["a", "desktop,offer"])]);
+        assert_eq!(channels("command,webhook"), [NotifyArg::Command(None), NotifyArg::Webhook(None)]);
+        for wrong in ["https://x.org/secret", "desktop,webhook=ftp://secret", "command='secret"] {
+            let failure = read(wrong).expect_err("wrong");
+            assert!(!failure.message.contains("secret"), "{}", failure.message);
         }
     }
 }

@@ -170,7 +170,7 @@ fn a_way_that_fails_is_said_once_and_the_run_goes_on() {
     let sandbox = two_wait("");
     let _ = sandbox.program("tell", "echo no route >&2; exit 7");
     let out = sandbox.run("run plan.toml").exits(4);
-    let _ = out.says("not notified by command: `[ROOT]/bin/tell` has failed with 7: no route");
+    let _ = out.says("not notified by command: `[ROOT]/bin/tell` failed with exit code 7: no route");
     let sandbox = two_wait("webhook = '$HOOK'");
     let out = sandbox.run("run plan.toml").exits(4);
     assert_eq!(out.stderr.matches("the variable HOOK is not set").count(), 1, "{out}");
@@ -190,6 +190,168 @@ fn a_message_on_the_desktop_is_shown_by_its_own_program() {
     let shown = sandbox.read(&shown);
     assert!(shown.starts_with("--app-name=Piton|--|plan-"), "{shown}");
     assert!(shown.contains("&lt;b&gt;left&lt;/b&gt; &amp; right?"), "{shown}");
+}
+
+/// A program that keeps each message in a line, and fails.
+fn failing(sandbox: &Sandbox) {
+    let file = sandbox.root().join("told");
+    let _ = sandbox.program("tell", &format!("{{ tr -d '\\n'; echo; }} >> {file}; exit 7"));
+}
+
+#[test]
+fn a_message_that_failed_is_sent_again_three_times_and_then_no_more() {
+    let sandbox = two_wait("");
+    failing(&sandbox);
+    for tries in 1..=6 {
+        let _ = sandbox.run("run plan.toml").exits(4);
+        assert_eq!(about(&sandbox), vec![("done needs-you".to_owned(), 2); tries.min(4)]);
+    }
+    let _ = sandbox.run("log --verbose").exits(0).says("could not notify you (command) of");
+}
+
+#[test]
+fn a_message_that_failed_arrives_once_its_channel_works() {
+    let sandbox = two_wait("");
+    failing(&sandbox);
+    let _ = sandbox.run("run plan.toml").exits(4).says("not notified by command");
+    told_by(&sandbox, "");
+    for _ in 0..2 {
+        let _ = sandbox.run("run plan.toml").exits(4).lacks("not notified");
+        assert_eq!(told(&sandbox).len(), 2, "the one that failed, and the one that arrived");
+    }
+}
+
+#[test]
+fn a_message_that_failed_while_the_run_goes_on_is_sent_again_by_the_same_engine() {
+    let sandbox = two_wait("");
+    let (file, once) = (sandbox.root().join("told"), sandbox.root().join("once"));
+    let fails_first =
+        format!("test -e {once} || {{ touch {once}; exit 7; }}; {{ tr -d '\\n'; echo; }} >> {file}");
+    let _ = sandbox.program("tell", &fails_first);
+    sandbox.fifo("gate");
+    sandbox
+        .script("[T1]\nsignal BLOCKED:left?\n[T2]\nmeet SIDE/gate\nwrite T2.txt x\n[T3]\nwrite T3.txt x\n");
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    run.until_says("not notified by command");
+    until("a message", || (!told(&sandbox).is_empty()).then_some(()));
+    assert!(!run.has_ended());
+    assert_eq!(about(&sandbox), all(&[("needs-you", 1)]));
+    sandbox.meet("gate");
+    let _ = run.wait().exits(4);
+}
+
+#[test]
+fn what_may_have_arrived_is_not_sent_again() {
+    let sandbox = two_wait("");
+    let file = sandbox.root().join("told");
+    let _ = sandbox.program("tell", &format!("{{ tr -d '\\n'; echo; }} >> {file}; kill -KILL $$"));
+    let _ = sandbox.run("run plan.toml").exits(4).says("not notified by command");
+    let _ = sandbox.run("run plan.toml").exits(4);
+    assert_eq!(told(&sandbox).len(), 1);
+}
+
+/// A project whose plan names an agent that says this, and ends.
+fn says(words: &str, more: &str) -> Sandbox {
+    let sandbox = sandbox();
+    told_by(&sandbox, "");
+    let plan = format!("name = 'plan'\n[agents.default]\ncommand = ['echo', '{words}']\n{more}\n");
+    sandbox.write("plan.toml", &(plan + &task("T1", "")));
+    sandbox.commit("Plan");
+    sandbox
+}
+
+/// The desktop's program and a server get the same as a command does: the topic, and what it is about.
+fn by_each_channel(sandbox: &Sandbox, flags: &str, topic: &str, words: &str) {
+    let shown = sandbox.root().join("shown");
+    let bin = sandbox.program("notify-send", &format!("printf '%s|' \"$@\" > {shown}"));
+    let (url, got) = server("HTTP/1.1 204 No Content\r\n\r\n");
+    let channels = format!("desktop,command,webhook={url}");
+    let line = format!("run plan.toml {flags} --notify {channels}");
+    let run = sandbox.piton(line.split_whitespace()).with_path(&bin);
+    let _ = run.env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/none").run().exits(3).lacks("not notified");
+    assert_eq!(about(sandbox), all(&[(topic, 1)]));
+    let text = told(sandbox)[0]["text"].as_str().expect("text").to_owned();
+    assert!(text.contains(words), "{text}");
+    let shown = sandbox.read(&shown);
+    assert!(shown.contains(words), "{shown}");
+    let got = got.join().expect("a request");
+    let body: Value = serde_json::from_str(got.split_once("\n\n").expect("a body").1).expect("JSON");
+    assert_eq!((&body["about"], &body["text"]), (&serde_json::json!([topic]), &serde_json::json!(text)));
+}
+
+#[test]
+fn a_provider_that_lets_no_agent_work_is_told_by_each_channel() {
+    let sandbox = says("<signal>LIMIT:90m</signal>", "");
+    by_each_channel(&sandbox, "--no-wait", "parked", "the usage limit of default lasts until");
+    let sandbox = says("<signal>REFUSED:the key is old</signal>", "");
+    by_each_channel(&sandbox, "", "parked", "default rejects the login of `default`: ");
+    let inbox = sandbox.run("inbox --json").exits(0);
+    assert_eq!(crate::json(&inbox, "/items/0/kind"), "provider");
+    assert_eq!(crate::json(&inbox, "/items").as_array().map(Vec::len), Some(1), "one login is one item");
+}
+
+#[test]
+fn a_budget_that_is_spent_is_told_by_each_channel() {
+    let sandbox = says("<signal>LIMIT:90m</signal>", "[budget]\nrun_tokens = 1200");
+    let spends = r#"cat > /dev/null
+printf '{"type":"system","subtype":"init","session_id":"s1"}\n'
+for i in 1 2 3; do printf '{"type":"assistant","message":{"id":"m%d","model":"m","content":[],"usage":{"input_tokens":400,"output_tokens":100}}}\n' $i; done
+exec sleep 100"#;
+    let bin = sandbox.program("spender", spends);
+    let client = format!("adapter = 'claude'\nprogram = '{bin}/spender'");
+    let plan = sandbox.read("plan.toml").replace("command = ['echo', '<signal>LIMIT:90m</signal>']", &client);
+    sandbox.write("plan.toml", &plan);
+    sandbox.commit("Client");
+    by_each_channel(&sandbox, "", "budget", "the budget is spent: 1500 of 1200 tokens are used");
+}
+
+#[test]
+fn a_run_that_waits_for_others_is_an_item_and_told_as_one() {
+    let sandbox = sandbox();
+    told_by(&sandbox, "");
+    sandbox.plan(&(task("T1", "") + &task("T2", "")));
+    sandbox.script(&writers(&["T2"]));
+    let _ = sandbox.run("next --plan plan.toml").exits(0);
+    let _ = sandbox.run("start T1 --by ann").exits(0);
+    let _ = sandbox.run("run plan.toml").exits(3).says("T1 is held by ann");
+    assert_eq!(about(&sandbox), all(&[("needs-you", 1)]));
+    let inbox = sandbox.run("inbox --json").exits(0);
+    assert_eq!(crate::json(&inbox, "/items/0/kind"), "run");
+    assert_eq!(crate::json(&inbox, "/items/0/reason"), "T1 is held by ann");
+    // Nothing has changed.
+    let _ = sandbox.run("run plan.toml").exits(3);
+    assert_eq!(told(&sandbox).len(), 1);
+}
+
+#[test]
+fn words_of_a_task_call_nobody_in_a_chat() {
+    let sandbox = two_wait("");
+    sandbox.script(
+        "[T1]\nsignal BLOCKED:@everyone <!channel> <@U1>?\n[T2]\nwrite T2.txt x\n[T3]\nwrite T3.txt x\n",
+    );
+    let (url, got) = server("HTTP/1.1 204 No Content\r\n\r\n");
+    let _ = sandbox.piton(["run", "plan.toml", "--notify", &format!("webhook={url}")]).run().exits(4);
+    let got = got.join().expect("a request");
+    let body: Value = serde_json::from_str(got.split_once("\n\n").expect("a body").1).expect("JSON");
+    let text = body["text"].as_str().expect("text");
+    assert!(text.contains("@\u{200b}everyone <\u{200b}!channel> <\u{200b}@\u{200b}U1>?"), "{text}");
+}
+
+#[test]
+fn a_secret_in_the_variable_is_never_shown() {
+    let sandbox = two_wait("");
+    let run =
+        |words: &[&str], value: &str| sandbox.piton(words.iter().copied()).env("PITON_NOTIFY", value).run();
+    let wrong = run(&["run", "plan.toml"], "https://example.org/geheim").exits(2);
+    let _ = wrong.lacks("geheim").says("PITON_NOTIFY is wrong: it can be desktop, command");
+    let _ = run(&["run", "plan.toml"], "desktop,webhook=ftp://geheim").exits(2).lacks("geheim");
+    let help = run(&["run", "--help"], "webhook=https://example.org/geheim").exits(0);
+    let _ = help.lacks("geheim").says("PITON_NOTIFY");
+    // Several channels in one value.
+    let (url, got) = server("HTTP/1.1 204 No Content\r\n\r\n");
+    let _ = run(&["run", "plan.toml"], &format!("command, webhook={url}")).exits(4).lacks("not notified");
+    let _ = got.join().expect("a request");
+    assert_eq!(about(&sandbox), all(&[("done needs-you", 2)]));
 }
 
 /// A server that takes one request, answers with this, and gives what it got.

@@ -87,11 +87,12 @@ fn help_of_run_tells_its_flags() {
           --replan           Adopt the plan as it is now, task by task
 
     Output:
-          --notify <WAY>  Notify you of the end, and of what waits for you: desktop, command=WORDS,
-                          webhook=URL or off [default: as `[notify]` says] [env: PITON_NOTIFY=]
-      -v, --verbose       Print everything
-      -q, --quiet         Print only what went wrong, and the end
-          --json          Print one JSON object per event
+          --notify <CHANNELS>  Notify you of the end, and of what waits for you: desktop, command=WORDS,
+                               webhook=URL, several of these with commas between them, or off [default:
+                               as `[notify]` says] [env: PITON_NOTIFY]
+      -v, --verbose            Print everything
+      -q, --quiet              Print only what went wrong, and the end
+          --json               Print one JSON object per event
     ");
 }
 

@@ -24,7 +24,7 @@ use crate::notify::{self, Notifier};
 use crate::paths::typed;
 use crate::plans::{self, FoundPlan, How};
 use crate::runs::conclusion::Delivery;
-use crate::runs::flags::RunArgs;
+use crate::runs::flags::{NotifyArgs, RunArgs};
 use crate::runs::found::FoundRun;
 use crate::runs::preview::{self, PreviewForm};
 use crate::runs::show::{self, Listed};
@@ -62,7 +62,8 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
         return dry_run(args, &found, &project);
     }
     let sandbox = sandbox(args)?;
-    let notifications = notify::channels(&plans::notify(&found.path, &project.root), &args.notify)?;
+    let notifications =
+        notify::channels(&plans::notify(&found.path, &project.root), &NotifyArgs::channels(&args.notify)?)?;
     preflight(args, &found.plan, &project)?;
     let prompts = templates::in_force(&project, &found.plan.settings.escalation)?;
     state_files::warn_of_second_copy(&found, &project);
