@@ -286,7 +286,10 @@ pub fn describe(event: &Event) -> Description {
                 let keys = |items: &[String]| items.join(", ");
                 let failed = super::notice::keys_not_sent(items).filter(|_| !items.is_empty());
                 let told = match (by.strip_prefix(super::NOTIFIER), failed) {
-                    _ if items.is_empty() => format!("no longer waits: {}", keys(over)),
+                    _ if items.is_empty() => {
+                        let over: Vec<&str> = super::notice::keys_alone(over).into_iter().collect();
+                        format!("no longer waits: {}", over.join(", "))
+                    }
                     (Some(channel), Some(failed)) => {
                         format!(
                             "could not notify you ({channel}) of {}, and will try again",

@@ -153,13 +153,13 @@ struct List<'r> {
 impl List<'_> {
     /// `what` tells two of a kind apart, and the same one at two times: it holds when this one began, and nothing that may
     /// change while it lasts.
-    fn add(&mut self, kind: Kind, what: &str, reason: String, since: Option<Timestamp>) -> &mut Item {
+    fn add(&mut self, kind: Kind, what: &str, reason: &str, since: Option<Timestamp>) -> &mut Item {
         let digest = Digest::of(&(&self.run.id, kind, what));
         let key = digest.short()[..6].to_owned();
         let seen_by = self.run.seen.iter().filter(|(_, keys)| keys.contains(&key));
         let seen_by = seen_by.map(|(person, _)| person.clone()).collect();
         let run = self.run.id.clone();
-        let (reason, detail) = in_one_line(&reason);
+        let (reason, detail) = in_one_line(reason);
         let (tasks, helps) = (Vec::new(), Vec::new());
         let item = Item { key, run, kind, tasks, reason, detail, more: None, since, helps, seen_by };
         self.items.push(item);
@@ -171,13 +171,13 @@ impl List<'_> {
         match around.status {
             RunStatus::Interrupted => {
                 let engine = self.run.engine.clone().unwrap_or_default();
-                self.add(Kind::Run, &engine, DEATH.to_owned(), since).helps = vec![RESUME.to_owned()];
+                self.add(Kind::Run, &engine, DEATH, since).helps = vec![RESUME.to_owned()];
             }
             RunStatus::Stale { gates } => {
                 for gate in gates {
                     let passed = tasks.iter().find(|task| task.id == *gate).map(|task| task.since);
                     let reason = format!("{gate} has not passed on what there is now");
-                    let item = self.add(Kind::Run, &began(gate, passed), reason, since);
+                    let item = self.add(Kind::Run, &began(gate, passed), &reason, since);
                     item.tasks = vec![gate.clone()];
                     item.helps = vec![format!("piton report {gate} done")];
                 }
@@ -195,13 +195,13 @@ impl List<'_> {
         let adopted = self.run.plan_hash.short();
         match news {
             PlanNews::Adopts { tasks, since } => {
-                let reason = "the plan has changed since the run adopted it".to_owned();
+                let reason = "the plan has changed since the run adopted it";
                 let item = self.add(Kind::Plan, &format!("{adopted} changed"), reason, *since);
                 (item.tasks, item.helps) = (tasks.clone(), vec![format!("{RESUME}   adopts it")]);
             }
             PlanNews::Refuses { why, tasks, difference, since } => {
                 let reason = format!("the plan has changed, and you decide about that: {why}\n{difference}");
-                let item = self.add(Kind::Plan, &format!("{adopted} changed"), reason, *since);
+                let item = self.add(Kind::Plan, &format!("{adopted} changed"), &reason, *since);
                 item.tasks.clone_from(tasks);
                 item.helps = vec![
                     format!("{RESUME} --replan   adopts it, task by task"),
@@ -210,7 +210,7 @@ impl List<'_> {
             }
             PlanNews::Unreadable { why, since } => {
                 let reason = format!("the plan cannot be read: {why}");
-                let item = self.add(Kind::Plan, &format!("{adopted} unreadable"), reason, *since);
+                let item = self.add(Kind::Plan, &format!("{adopted} unreadable"), &reason, *since);
                 item.helps = vec!["piton plan PLAN   shows what is wrong".to_owned()];
             }
         }
@@ -224,7 +224,7 @@ impl List<'_> {
             // The same item as before anybody noted that the engine is gone.
             reason if reason.is_death() => {
                 let engine = halt.map(|halt| halt.engine.clone()).unwrap_or_default();
-                self.add(Kind::Run, &engine, DEATH.to_owned(), Some(since)).helps = vec![RESUME.to_owned()];
+                self.add(Kind::Run, &engine, DEATH, Some(since)).helps = vec![RESUME.to_owned()];
                 return;
             }
             StopReason::Budget { detail } => {
@@ -247,7 +247,7 @@ impl List<'_> {
             | StopReason::Person
             | StopReason::LandingWaits { .. } => return,
         };
-        self.add(kind, &began("stop", Some(since)), detail.clone(), Some(since)).helps = helps;
+        self.add(kind, &began("stop", Some(since)), detail, Some(since)).helps = helps;
     }
 
     /// Whether a run has stopped for what a provider is an item for.
@@ -273,12 +273,12 @@ impl List<'_> {
                     format!("piton agents test {}", shell_word(agent)),
                 ),
             };
-            self.add(Kind::Provider, &began(name, Some(*since)), told, Some(*since)).helps = vec![help];
+            self.add(Kind::Provider, &began(name, Some(*since)), &told, Some(*since)).helps = vec![help];
         }
         for (name, overload) in parked(self.run) {
             let reason = format!("{name} does not answer: {}", overload.reason);
             let since = Some(overload.since);
-            self.add(Kind::Provider, &began(name, since), reason, since).helps =
+            self.add(Kind::Provider, &began(name, since), &reason, since).helps =
                 vec![format!("piton unpark {}", shell_word(name))];
         }
         // If the run has stopped for that, somebody has to start it again.
@@ -302,7 +302,7 @@ impl List<'_> {
             let since = |task: &&Task| task.progress.waits_since.unwrap_or(task.since);
             let Some(first) = tasks.iter().min_by_key(|task| (since(task), &task.id)) else { continue };
             let since = Some(since(first));
-            let item = self.add(Kind::Landing, &began(&first.id, since), reason.to_owned(), since);
+            let item = self.add(Kind::Landing, &began(&first.id, since), reason, since);
             item.tasks = tasks.iter().map(|task| task.id.clone()).collect();
             // An engine that is there sees for itself when it can go on.
             let is_alive = matches!(around.status, RunStatus::Running | RunStatus::Stopping { .. });
@@ -324,7 +324,7 @@ impl List<'_> {
             let (reason, helps) = (around.explain)(task);
             // A task that is blocked again is a new item, also for the same reason.
             let what = format!("{id} {} {}", task.fence, task.failure_seq.unwrap_or_default());
-            let item = self.add(kind, &what, reason, Some(task.since));
+            let item = self.add(kind, &what, &reason, Some(task.since));
             (item.tasks, item.helps) = (vec![id.clone()], helps);
         }
     }
@@ -335,7 +335,7 @@ impl List<'_> {
             let kind = if *status == Status::Blocked { Kind::Blocked } else { Kind::GivenUp };
             let newer = super::counted(*more, &format!("more {} task", kind.word()));
             let item =
-                self.add(kind, &format!("more {status}"), format!("{newer}, newer than those listed"), None);
+                self.add(kind, &format!("more {status}"), &format!("{newer}, newer than those listed"), None);
             (item.more, item.helps) = (Some(*more), vec!["piton status".to_owned()]);
         }
     }
@@ -344,7 +344,7 @@ impl List<'_> {
         for (id, reason) in self.run.noticed.clone() {
             let task = tasks.iter().find(|task| task.id == id);
             let what = format!("{id} {}", task.map_or(0, |task| task.fence));
-            let item = self.add(Kind::Look, &what, reason, task.map(|task| task.since));
+            let item = self.add(Kind::Look, &what, &reason, task.map(|task| task.since));
             item.helps = vec![format!("piton diff {id}")];
             item.tasks = vec![id];
         }

@@ -1,5 +1,6 @@
 //! What a person who does not watch a run is told about it. Each thing is told once: whoever tells it notes so first.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use crate::plan::{Digest, RunId, TaskId};
 use crate::run::{Counts, Note, Run, Status, StopReason, Task};
 use crate::time::Timestamp;
 
-/// Who tells people appears in the journal like a person, under this and the way by which it tells: `notify:desktop`.
+/// Who tells people appears in the journal like a person, under this and its channel: `notify:desktop`.
 pub const NOTIFIER: &str = "notify:";
 
 /// What the key of an ending begins with. It is not one of the things that wait, so it does not go with them.
@@ -143,19 +144,23 @@ pub fn not_sent(run: &Run, notifier: &str, keys: &[String]) -> Option<Note> {
     for key in keys.iter().filter(|key| known.contains(*key)) {
         let begin = format!("{key}{FAILED}");
         let before = known.iter().find_map(|mark| mark.strip_prefix(&begin)?.parse::<usize>().ok());
-        over.extend(before.map(|before| format!("{begin}{before}")));
         let failed = before.unwrap_or_default() + 1;
         if failed <= REPEATS {
-            over.push(key.clone());
+            over.extend(before.map(|before| format!("{begin}{before}")).into_iter().chain([key.clone()]));
             items.push(format!("{begin}{failed}"));
         }
     }
-    (!items.is_empty() || !over.is_empty()).then_some(Note::Seen { items, over })
+    (!items.is_empty()).then_some(Note::Seen { items, over })
 }
 
 /// What could not be told, if that is what a note of a notifier says.
 pub(super) fn keys_not_sent(items: &[String]) -> Option<Vec<&str>> {
     items.iter().map(|item| item.split_once(FAILED).map(|(key, _)| key)).collect()
+}
+
+/// Keys alone, and not how often something has failed.
+pub(super) fn keys_alone(items: &[String]) -> BTreeSet<&str> {
+    items.iter().filter_map(|item| item.split(FAILED).next()).collect()
 }
 
 /// One message.

@@ -1,4 +1,4 @@
-//! The ways by which a person is told: those of `piton.toml`, or of the command line.
+//! The channels by which a person is told: those of `piton.toml`, or of the command line.
 
 use camino::Utf8Path;
 use piton_core::system::config::{Notify, Webhook, is_url};
@@ -21,7 +21,7 @@ const COMMAND: Span = Span::seconds(15);
 /// Variables that are about the process that sends, and not about the message.
 const OWN: [&str; 4] = ["PITON_CRASH", "PITON_CRASH_TRACE", "PITON_PAUSE", "PITON_NOTIFY"];
 
-/// One way by which a person is told.
+/// One channel by which a person is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Channel {
     Desktop,
@@ -29,7 +29,7 @@ pub(crate) enum Channel {
     Webhook(Webhook),
 }
 
-/// By which ways a person is told, and about what.
+/// By which channels a person is told, and about what.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Notifications {
     pub channels: Vec<Channel>,
