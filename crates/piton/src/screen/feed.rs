@@ -178,7 +178,9 @@ fn read(source: &mut Source, view: &View) -> Outcome<Vec<Text>> {
                 why.causes.iter_mut().for_each(|cause| cause.text = commands::complete(&cause.text));
             }
             let (spec, events) = (journal.spec(&run, &id)?, journal.events(&run, 0, Some(&id), usize::MAX)?);
+            let dependents = journal.links(&run, &id)?.dependents;
             Ok(page::task(&TaskFacts {
+                dependents: &dependents,
                 group: facts.groups.get(task.group as usize).map(|group| group.id.to_string()),
                 task: &task,
                 spec: spec.as_ref(),

@@ -14,6 +14,8 @@ use crate::screen::text::{Ink, Text};
 pub(super) struct TaskFacts<'f> {
     pub task: &'f Task,
     pub spec: Option<&'f TaskSpec>,
+    /// The tasks that depend on it.
+    pub dependents: &'f [TaskId],
     pub group: Option<String>,
     pub why: Option<&'f Why>,
     pub events: &'f [Recorded],
@@ -59,6 +61,8 @@ pub(super) fn task(facts: &TaskFacts<'_>) -> Vec<Text> {
     if let Some(spec) = spec {
         let needs: Vec<&str> = spec.depends_on.iter().map(TaskId::as_str).collect();
         lines.extend(named("after", &needs.join(", ")));
+        let dependents: Vec<&str> = facts.dependents.iter().map(TaskId::as_str).collect();
+        lines.extend(named("needed by", &dependents.join(", ")));
         let files: Vec<&str> = spec.files.iter().map(piton_core::plan::RepoPath::as_str).collect();
         lines.extend(named("files", &files.join(", ")));
     }

@@ -101,7 +101,8 @@ fn detail(name: &str) -> Vec<Text> {
     let (state, events, now) = (state.into_inner(), journal.into_inner(), now.get().plus(Span::seconds(48)));
     let known = state.task(&task).expect("complete").expect("in the plan");
     let group = Some("2-climb".to_owned());
-    let facts = TaskFacts { task: known, spec: Some(&spec), group, why: None, events: &events, now };
+    let facts =
+        TaskFacts { task: known, spec: Some(&spec), dependents: &[], group, why: None, events: &events, now };
     page::task(&facts)
 }
 

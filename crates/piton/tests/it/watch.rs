@@ -210,6 +210,7 @@ fn what_is_done_from_the_screen_is_about_the_run_that_is_shown() {
     sandbox.write("other.toml", &other);
     sandbox.commit("Another plan");
     let _ = sandbox.run("run other.toml").exits(4);
+    display.until_shows("needed by  T3");
     display.types("r");
     display.until_shows("$ piton retry T2 --run plan-");
     display.types("\r");
