@@ -147,7 +147,7 @@ export class Talk {
     this.changed();
     this.repaint();
     const sent = [...this.kept.drafts];
-    const comments = sent.map(({ file, side, blob, line, lines, text }) => ({ file, side, blob, line, lines, text }));
+    const comments = sent.map(({ file, side, blob, line, lines, quote, text }) => ({ file, side, blob, line, lines, quote, text }));
     // What is written meanwhile stays.
     if (await this.app.act(taskPath(this.app.run, this.id), { do: "review", comments })) this.kept.drafts = this.kept.drafts.filter((draft) => !sent.includes(draft));
     this.keep();
