@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use piton_core::run::Status;
-use piton_core::terminal::one_line;
+use piton_core::terminal::{misleads, one_line};
 use piton_core::view::{self, Tone};
 
 use crate::commands;
@@ -28,7 +28,23 @@ pub(crate) fn answer_line(text: impl AsRef<str>) {
 }
 
 pub(crate) fn answer_json(value: &impl serde::Serialize) {
-    answer_line(serde_json::to_string_pretty(value).unwrap_or_default());
+    answer_line(escaped(serde_json::to_string_pretty(value).unwrap_or_default()));
+}
+
+/// The same on one line.
+pub(crate) fn answer_json_line(value: &serde_json::Value) {
+    answer_line(escaped(value.to_string()));
+}
+
+/// JSON escapes some control characters; here all go as escapes that a terminal would obey or that turn the text around. They
+/// stand in strings only.
+fn escaped(json: String) -> String {
+    let is_odd = |c: char| misleads(c) && c != '\n';
+    if !json.contains(is_odd) {
+        return json;
+    }
+    let one = |c: char| if is_odd(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    json.chars().map(one).collect()
 }
 
 /// Bytes, unchanged.

@@ -36,7 +36,7 @@ struct JsonLines;
 
 impl Observer for JsonLines {
     fn event(&mut self, recorded: &Recorded, _: &State) {
-        ui::answer_line(json(recorded).to_string());
+        ui::answer_json_line(&json(recorded));
     }
 
     fn tick(&mut self, _: &State) {}

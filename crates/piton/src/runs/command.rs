@@ -66,7 +66,7 @@ pub(crate) fn tell(events: &[Recorded], json: bool) {
 }
 
 pub(crate) fn tell_json(events: &[Recorded]) {
-    events.iter().for_each(|recorded| ui::answer_line(progress::json(recorded).to_string()));
+    events.iter().for_each(|recorded| ui::answer_json_line(&progress::json(recorded)));
 }
 
 /// A name people can read: it goes into journals and screens.

@@ -3,6 +3,7 @@
 use clap::Args;
 use piton_core::plan::TaskId;
 use piton_core::run::Status;
+use piton_core::terminal::clean_text;
 use piton_core::view::{Asked, Format};
 
 use crate::args::Which;
@@ -52,7 +53,7 @@ pub(crate) fn orient(args: &OrientArgs) -> Outcome<Exit> {
     if args.json {
         ui::answer_json(&orientation.document());
     } else {
-        ui::answer(orientation.to_string());
+        ui::answer(clean_text(orientation.to_string().as_bytes()));
     }
     Ok(FINE)
 }

@@ -137,11 +137,10 @@ pub(crate) fn log(args: &LogArgs) -> Outcome<Exit> {
         for recorded in &page {
             after = recorded.seq;
             if is_shown(&recorded.event) {
-                ui::answer_line(if args.json {
-                    progress::json(recorded).to_string()
-                } else {
-                    line::line(recorded)
-                });
+                match args.json {
+                    true => ui::answer_json_line(&progress::json(recorded)),
+                    false => ui::answer_line(line::line(recorded)),
+                }
             }
         }
         if page.len() == PAGE {
