@@ -62,6 +62,7 @@ function waiting(app, item, isSeen) {
       several && h("span", { class: "muted small mono" }, item.run),
       h("span", { class: "muted small right nowrap" }, item.since ? ago(item.since, Date.now()) : "", isSeen ? " · seen" : "")),
     h("div", { class: "note" }, item.reason),
+    item.detail && h("details", {}, h("summary", { class: "small" }, "Details"), h("pre", { class: "box", tabindex: "0" }, item.detail)),
     app.project?.control ? actions(app, item, isSeen) : commands(app, item));
 }
 

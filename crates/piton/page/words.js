@@ -89,5 +89,5 @@ export function runTone(state) {
 
 export const KIND = {
   run: ["run", "bad"], budget: ["budget", "warning"], provider: ["provider", "warning"], landing: ["landing", "warning"],
-  plan: ["plan", "warning"], blocked: ["blocked", "bad"], confirm: ["confirm", "warning"], given_up: ["given up", "bad"], look: ["look", "quiet"],
+  plan: ["plan", "warning"], blocked: ["blocked", "bad"], confirm: ["confirm", "warning"], given_up: ["abandoned", "bad"], look: ["look", "quiet"],
 };

@@ -42,7 +42,7 @@ impl Results {
         results
     }
 
-    /// `5 landed (2 after a retry), 1 given up`
+    /// `5 landed (2 after a retry), 1 abandoned`
     pub fn words(&self) -> String {
         let retried = match self.retried {
             0 => String::new(),
@@ -54,7 +54,7 @@ impl Results {
             (landed, others) => format!("{landed} landed and {others} completed without a landing{retried}"),
         };
         let rest = [
-            (self.given_up, "given up"),
+            (self.given_up, "abandoned"),
             (self.blocked, "blocked"),
             (self.skipped, "skipped"),
             (self.open, "not done"),
@@ -79,7 +79,7 @@ mod tests {
         };
         for (results, words) in [
             (results(0, 0, 0, 0), "0 landed"),
-            (results(5, 0, 2, 1), "5 landed (2 after a retry), 1 given up"),
+            (results(5, 0, 2, 1), "5 landed (2 after a retry), 1 abandoned"),
             (results(0, 3, 0, 0), "3 completed"),
             (results(1, 3, 1, 0), "1 landed and 3 completed without a landing (1 after a retry)"),
         ] {

@@ -235,6 +235,7 @@ pub(super) fn inbox(items: &[Item], you: &str, now: Timestamp) -> Vec<Text> {
         let head = Text::new(ink, &format!("{}{about}{run}", item.kind.word()));
         lines.extend(head.and(Ink::Dim, &format!("{age}{seen}")).parts());
         lines.extend(block(Ink::Plain, &item.reason));
+        lines.extend(item.detail.iter().flat_map(|detail| block(Ink::Dim, detail)));
         lines.extend(item.helps.iter().map(|help| helping(help)));
         if !is_seen(item) {
             lines.push(Text::command(&format!("piton inbox --seen {}   marks it as seen", item.key)));

@@ -79,7 +79,7 @@ fn what_may_fail_is_left_behind_and_said_so() {
       ✓ main             ██████████░░░░░░░░░░ 1/2  1 skipped
 
       - A        skipped [SPAN] ago  Do A  check `test -s A.txt` failed with exit status 1
-      1 landed, 1 given up; took [SPAN]; what it has cost is unknown
+      1 landed, 1 abandoned; took [SPAN]; what it has cost is unknown
     --- stderr
     plan-[RUN] 2 tasks in [ROOT]/project, landing on main
     [TIME]          engine started, 3 at a time

@@ -290,7 +290,7 @@ mirror! {
         agent: Option<String>,
         /// Commands that prove a task done, for tasks without checks of their own.
         checks: Option<Vec<CheckEntry>>,
-        /// How often a check may fail before a task is given up. Default: 3.
+        /// How often a check may fail before a task is abandoned. Default: 3.
         #[schemars(range(min = 1, max = 100))]
         attempts: Option<u32>,
         /// Among tasks that could start, 1 is first. Default: 50.
@@ -344,7 +344,7 @@ mirror! {
         /// A name in `[agents]`. Default: `default`.
         #[schemars(length(min = 1))]
         agent: Option<String>,
-        /// How often a check may fail before the task is given up. Default: 3.
+        /// How often a check may fail before the task is abandoned. Default: 3.
         #[schemars(range(min = 1, max = 100))]
         attempts: Option<u32>,
         /// Among tasks that could start, 1 is first. Default: 50.

@@ -534,7 +534,7 @@ fn chip(story: &TaskStory) -> String {
         "<span class=\"chip s-{}\">{} {}</span>",
         graph::shade(story.status),
         story.sign(),
-        if story.status == Status::PassedOver { "given up".to_owned() } else { story.status_words() },
+        if story.status == Status::PassedOver { "abandoned".to_owned() } else { story.status_words() },
     )
 }
 

@@ -151,7 +151,8 @@ fn by_trouble(recap: &Recap) -> Vec<&TaskStory> {
 }
 
 fn status(story: &TaskStory) -> String {
-    let words = if story.status == Status::PassedOver { "given up".to_owned() } else { story.status_words() };
+    let words =
+        if story.status == Status::PassedOver { "abandoned".to_owned() } else { story.status_words() };
     format!("{} {words}", story.sign())
 }
 

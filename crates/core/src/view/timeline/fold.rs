@@ -167,7 +167,7 @@ impl Fold {
             }
             Event::Adopted { task, past, .. } if past.proof.is_some() => self.end(task, End::Done, at),
             Event::GivenUp { task, .. } => {
-                self.close(task, "given up", at);
+                self.close(task, "abandoned", at);
                 self.end(task, End::Abandoned, at);
             }
             Event::Skipped { task, .. } => {

@@ -2,7 +2,7 @@
 //! went on at once.
 //!
 //! It is a fold over the events. A task has bars from the moment at which it could start, because its dependencies were
-//! completed, until it is completed or given up. One bar begins where the one before it ended.
+//! completed, until it is completed or abandoned. One bar begins where the one before it ended.
 
 mod draw;
 mod fold;

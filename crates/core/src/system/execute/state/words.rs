@@ -15,7 +15,7 @@ words! {
         Completed = "completed",
         /// By a person, a limit or a filter: `stop_reason` says which.
         Stopped = "stopped",
-        /// Over, with a task that was given up.
+        /// Over, with a task that was abandoned.
         Abandoned = "abandoned",
     }
     /// Where a layer stands.
@@ -23,7 +23,7 @@ words! {
         Pending = "pending",
         InProgress = "in_progress",
         Completed = "completed",
-        /// A task in it was given up, and nothing in it goes on.
+        /// A task in it was abandoned, and nothing in it goes on.
         Blocked = "blocked",
     }
     /// Where a worktree stands.
