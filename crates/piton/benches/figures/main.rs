@@ -1,7 +1,7 @@
 //! Every figure that `docs/performance.md` shows, measured against a floor in the same run.
 //!
-//! `cargo bench` measures all of them; `cargo bench -- ledger` those of one part; `cargo bench -- --write` puts
-//! the table into the page. Nothing here passes or fails: a busy machine is not a bug.
+//! `cargo bench` measures all of them; `cargo bench -- ledger` those of one part; `--write` puts
+//! what was measured into the page. Nothing here passes or fails: a busy machine is not a bug.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people, which may panic")]
 
 mod bench;
@@ -49,6 +49,7 @@ const PARTS: [Part; 14] = [
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/performance.md");
 const MARKS: [&str; 2] =
     ["<!-- figures: written by `cargo bench -- --write` -->\n", "<!-- end of figures -->\n"];
+const HEAD: &str = "| what | measured | floor | against it | at most |\n|---|---|---|---|---|\n";
 /// The table of every command, which has columns of its own.
 const COMMANDS: &str = "commands";
 const COMMANDS_MARKS: [&str; 2] =
@@ -58,19 +59,19 @@ fn main() -> ExitCode {
     let wishes: Vec<String> = std::env::args().skip(1).filter(|wish| wish != "--bench").collect();
     let write = wishes.iter().any(|wish| wish == "--write");
     let named: Vec<&String> = wishes.iter().filter(|wish| !wish.starts_with("--")).collect();
-    let mut table =
-        String::from("| what | measured | floor | against it | at most |\n|---|---|---|---|---|\n");
+    let mut measured: Vec<Figure> = Vec::new();
     for (name, figures) in PARTS {
         if named.is_empty() || named.iter().any(|wish| *wish == name) {
             println!("measuring: {name}");
             for figure in figures() {
                 println!("  {figure}");
-                table.push_str(&figure.row());
+                measured.push(figure);
             }
         }
     }
-    if write && named.is_empty() {
-        put(&table, MARKS);
+    if write && !measured.is_empty() {
+        let before = if named.is_empty() { HEAD.to_owned() } else { table(MARKS) };
+        put(&with(before, &measured), MARKS);
     }
     if named.is_empty() || named.iter().any(|wish| *wish == COMMANDS) {
         println!("measuring: {COMMANDS}");
@@ -81,6 +82,27 @@ fn main() -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+/// The table with these figures: each in the place of the one before it, or below.
+fn with(mut table: String, measured: &[Figure]) -> String {
+    for figure in measured {
+        let row = figure.row();
+        let begin = row.split_inclusive(" | ").next().unwrap();
+        let before = table.split_inclusive('\n').find(|line| line.starts_with(begin)).map(str::to_owned);
+        match before {
+            Some(before) => table = table.replacen(&before, &row, 1),
+            None => table.push_str(&row),
+        }
+    }
+    table
+}
+
+/// The table of the page between two marks.
+fn table(marks: [&str; 2]) -> String {
+    let page = fs::read_to_string(PAGE).unwrap();
+    let (_, rest) = page.split_once(marks[0]).unwrap();
+    rest.split_once(marks[1]).unwrap().0.to_owned()
 }
 
 /// Write a table into the page, between two marks.

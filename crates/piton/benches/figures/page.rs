@@ -156,8 +156,8 @@ fn open() -> Vec<Figure> {
     vec![
         Figure::plain(what, measured, "2 % of a core"),
         Figure::plain(
-            format!("processor of `piton serve` meanwhile, {answers} answers a second"),
-            format!("{server_took:.1} % of a core"),
+            "processor of `piton serve` meanwhile",
+            format!("{server_took:.1} % of a core, for {answers} answers a second"),
             "–",
         ),
     ]
