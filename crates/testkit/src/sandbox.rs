@@ -8,6 +8,8 @@ use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::process::{Child, Command, Stdio};
+#[cfg(target_os = "linux")]
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -415,7 +417,7 @@ impl Invocation {
         let flags = rustix::fs::fcntl_getfl(&pair.master).expect("our own descriptor");
         let flags = flags | rustix::fs::OFlags::NONBLOCK;
         rustix::fs::fcntl_setfl(&pair.master, flags).expect("our own descriptor");
-        let terminal = Terminal { window: File::from(pair.master), shown: Vec::new() };
+        let terminal = Terminal::new(File::from(pair.master));
         (Running { child, out, err, root: self.root, _kept: kept }, terminal)
     }
 }
@@ -429,18 +431,58 @@ fn winsize(columns: u16, rows: u16) -> nix::pty::Winsize {
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
 pub struct Terminal {
-    window: File,
+    window: Arc<Window>,
     shown: Vec<u8>,
+}
+
+/// What a terminal shows is read all the time, as by a real one: a process that prints more than the kernel keeps would wait
+/// for its reader for ever.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+struct Window {
+    file: File,
+    read: Mutex<Vec<u8>>,
+}
+
+#[cfg(target_os = "linux")]
+impl Window {
+    /// Read what there is. Whether more may come.
+    fn read(&self, all: &mut Vec<u8>) -> bool {
+        let mut bytes = [0; 4096];
+        loop {
+            match std::io::Read::read(&mut &self.file, &mut bytes) {
+                Ok(0) => return false,
+                Ok(read) => all.extend_from_slice(&bytes[..read]),
+                Err(error) => return error.kind() == std::io::ErrorKind::WouldBlock,
+            }
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]
 impl Terminal {
+    fn new(file: File) -> Terminal {
+        let window = Arc::new(Window { file, read: Mutex::default() });
+        let weak = Arc::downgrade(&window);
+        // It has the window for moments only: dropping the terminal closes it.
+        thread::spawn(move || {
+            while let Some(window) = weak.upgrade() {
+                let more = window.read(&mut window.read.lock().expect("a reader that does not panic"));
+                drop(window);
+                if !more {
+                    break;
+                }
+                thread::sleep(GLANCE);
+            }
+        });
+        Terminal { window, shown: Vec::new() }
+    }
+
     /// All that was shown so far, with every control sequence.
     pub fn bytes(&mut self) -> &[u8] {
-        let mut bytes = [0; 4096];
-        while let Ok(read @ 1..) = std::io::Read::read(&mut self.window, &mut bytes) {
-            self.shown.extend_from_slice(&bytes[..read]);
-        }
+        let mut read = self.window.read.lock().expect("a reader that does not panic");
+        self.window.read(&mut read);
+        self.shown.extend_from_slice(&read[self.shown.len()..]);
         &self.shown
     }
 
@@ -452,13 +494,13 @@ impl Terminal {
     /// Give the window another size. The process that has the terminal hears of it.
     pub fn resize(&mut self, columns: u16, rows: u16) {
         let size = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        rustix::termios::tcsetwinsize(&self.window, size).expect("our own terminal");
+        rustix::termios::tcsetwinsize(&self.window.file, size).expect("our own terminal");
     }
 
     /// Whether it shows what is typed and waits for whole lines, as a shell wants it.
     pub fn is_usual(&self) -> bool {
         use rustix::termios::LocalModes;
-        let modes = rustix::termios::tcgetattr(&self.window).expect("our own terminal").local_modes;
+        let modes = rustix::termios::tcgetattr(&self.window.file).expect("our own terminal").local_modes;
         modes.contains(LocalModes::ECHO | LocalModes::ICANON) && !modes.contains(LocalModes::NOFLSH)
     }
 
@@ -469,7 +511,8 @@ impl Terminal {
 
     /// Type something, as `\u{3}` for Ctrl-C.
     pub fn types(&mut self, keys: &str) {
-        std::io::Write::write_all(&mut self.window, keys.as_bytes()).expect("a process has the terminal");
+        std::io::Write::write_all(&mut &self.window.file, keys.as_bytes())
+            .expect("a process has the terminal");
     }
 }
 
