@@ -89,7 +89,6 @@ function attempts(app, data) {
   if (!data.attempts.length) return h("p", { class: "empty" }, "It has not been started yet.");
   return [
     h("div", { class: "attempts" }, [...data.attempts].reverse().map((attempt) => h("section", { class: "card stack", "data-key": attempt.fences.join(" "), "aria-label": `Attempt ${attempt.attempt}` }, one(app, data, attempt)))),
-    data.guardrails.length > 0 && h("details", { class: "card after", "data-key": "guardrails" }, h("summary", {}, `${counted(data.guardrails.length, "guardrail")} in the prompts of this run`), h("ul", {}, data.guardrails.map((text) => h("li", {}, text)))),
   ];
 }
 
@@ -119,7 +118,26 @@ function one(app, data, attempt) {
     (attempt.created.length > 0 || attempt.modified.length > 0) && h("details", {}, h("summary", { class: "small" }, `${counted(attempt.created.length + attempt.modified.length, "file")}, ${counted(attempt.commits.length, "commit")}`),
       attempt.commits.length > 0 && h("ul", { class: "plain small mono" }, attempt.commits.map((made) => h("li", {}, `${made.hash.slice(0, 10)} ${made.subject ?? ""}`))),
       h("ul", { class: "plain small mono" }, attempt.created.map((file) => h("li", {}, `+ ${file}`)), attempt.modified.map((file) => h("li", {}, `~ ${file}`)))),
+    guarded(attempt.guardrails),
   ];
+}
+
+// What it was told to heed, and what it was kept from, as it was when it started.
+function guarded(had) {
+  if (!had) return null;
+  const limits = fenced(had.fences ?? {});
+  if (!had.texts.length && !limits.length) return null;
+  return h("details", {}, h("summary", { class: "small" }, [had.texts.length && counted(had.texts.length, "guardrail"), limits.length && counted(limits.length, "limit")].filter(Boolean).join(", ")),
+    h("ul", { class: "small" }, had.texts.map((text) => h("li", {}, text)), limits.map((words) => h("li", { class: "muted" }, words))));
+}
+
+function fenced(fences) {
+  const { sandbox = "auto", writable = [], memory_mib, processes, startup, protected: files = [], protect } = fences;
+  return [
+    sandbox !== "auto" && `sandbox: ${sandbox}`, writable.length > 0 && `may also write to ${writable.join(", ")}`,
+    memory_mib && `at most ${memory_mib} MiB of memory for a process`, processes && `at most ${processes} processes`,
+    startup && `must say something within ${span(startup)}`, files.length > 0 && (protect === "block" ? `may not change ${files.join(", ")}` : `changes of ${files.join(", ")} are reported`),
+  ].filter(Boolean);
 }
 
 function checkRow(app, data, jobs, check) {

@@ -58,6 +58,25 @@ fn the_failing_line_is_that_of_the_check_which_failed_last() {
 }
 
 #[test]
+fn each_attempt_names_the_guardrails_and_limits_that_it_had() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", "attempts = 1\nchecks = ['false']"));
+    sandbox.script("[T1]\nwrite T1.txt x\n");
+    let _ = sandbox.run("run plan.toml").exits(4);
+    let _ = sandbox.piton(["guardrail", "add", "Use tabs"]).run().exits(0);
+    sandbox.write("piton.toml", "[sandbox]\nmemory_mib = 4096\n");
+    let _ = sandbox.run("raise T1 --attempts 2").exits(0);
+    let _ = sandbox.run("run plan.toml").exits(4);
+    let Some(window) = Window::open(sandbox, "") else { return };
+    window.show("task/T1");
+    window.browser.until_shows("1 guardrail, ");
+    window.browser.script("document.querySelectorAll('main details').forEach((one) => (one.open = true))");
+    window.browser.until_shows("Use tabs");
+    window.browser.until_shows("at most 4096 MiB of memory for a process");
+    assert_eq!(window.browser.text().matches("Use tabs").count(), 1, "the first attempt had no guardrail");
+}
+
+#[test]
 fn a_replay_shows_the_past_and_nothing_else() {
     let Some(window) = Window::open(waiting(), "") else { return };
     let browser = &window.browser;

@@ -327,8 +327,8 @@ impl<'r> Page<'r> {
         if told < all {
             let bad = recap.tasks.iter().filter(|story| went_badly(story)).count();
             let which = match bad == told {
-                true => format!("the {told} that did not go well are told here"),
-                false => format!("{bad} did not go well, and {told} of these are told here"),
+                true => format!("the {told} that did not go well are shown here"),
+                false => format!("{bad} did not go well, and {told} of these are shown here"),
             };
             self.add(&format!(
                 "<p class=\"muted\">Of {all} tasks, {which}; {} are left out. All of them: <code>piton status --all</code></p>",

@@ -174,7 +174,7 @@ fn ten_thousand_tasks_fit() {
     let page = html(&recap);
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
     for told in [
-        "Of 10000 tasks, 450 did not go well, and 400 of these are told here; 9600 are left out.",
+        "Of 10000 tasks, 450 did not go well, and 400 of these are shown here; 9600 are left out.",
         "The graph of 10000 tasks is left out here",
         "piton timeline --all",
     ] {
