@@ -98,8 +98,11 @@ function currentRun() {
   return app.route.run ?? (open ?? app.runs[0])?.run ?? null;
 }
 
+let wantsSearch = false;
+
 function openView() {
   app.view?.leave?.();
+  wantsSearch &&= app.route.view === "tasks";
   [app.problem, app.told, app.failed] = [null, null, null];
   const [, , make] = app.route.view === "task" ? [null, null, task] : VIEWS[app.route.view] ?? VIEWS.overview;
   try {
@@ -236,6 +239,10 @@ function drawMain() {
   const told = !problem && app.told && h("div", { class: "told", "data-key": "told" }, app.told);
   const isMissing = app.failed && !app.view?.isLoaded;
   show(element("main"), alert, told, isMissing ? h("h1", { class: "hidden" }, app.view?.title?.() ?? "Overview") : drawnView());
+  const field = wantsSearch && app.route.view === "tasks" && document.querySelector("main input[type=search]");
+  if (!field) return;
+  wantsSearch = false;
+  field.focus();
 }
 
 function drawnView() {
@@ -346,6 +353,14 @@ function setShortcuts(event) {
   }
 }
 
+// Where nothing can be searched, the tasks are: their field gets the focus once it is there.
+function search() {
+  const field = document.querySelector("main input[type=search]");
+  wantsSearch = !field;
+  if (field) field.focus();
+  else go("tasks");
+}
+
 let afterG = false;
 
 function press(event) {
@@ -357,7 +372,7 @@ function press(event) {
   if (chosen) go(chosen[0]);
   else if (event.key === "j") move(1);
   else if (event.key === "k") move(-1);
-  else if (event.key === "/") (document.querySelector("main input[type=search]") ?? (go("tasks"), null))?.focus();
+  else if (event.key === "/") search();
   else if (event.key === "?") openHelp();
   else if (event.key === "r") toggleReplay();
   else if ((event.key === "[" || event.key === "]") && app.at) {
