@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome};
+use crate::notify::unsent::Unsent;
 use crate::notify::{desktop, webhook};
 use crate::preflight::is_runnable;
 use crate::runs::engine;
@@ -104,24 +105,6 @@ impl Channel {
                 webhook::post(&url_of(hook).map_err(Unsent::certainly)?, &posted(notice).to_string())
             }
         }
-    }
-}
-
-/// Why a message was not sent.
-#[derive(Debug)]
-pub(super) struct Unsent {
-    pub why: String,
-    /// It did not arrive. Otherwise it may have, and is not sent again.
-    pub is_certain: bool,
-}
-
-impl Unsent {
-    pub(super) fn certainly(why: String) -> Unsent {
-        Unsent { why, is_certain: true }
-    }
-
-    pub(super) fn perhaps(why: String) -> Unsent {
-        Unsent { why, is_certain: false }
     }
 }
 

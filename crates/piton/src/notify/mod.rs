@@ -7,6 +7,7 @@
 mod channel;
 mod desktop;
 mod teller;
+mod unsent;
 pub(crate) mod watchdog;
 mod webhook;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ureq::Agent;
 
-use crate::notify::channel::Unsent;
+use crate::notify::unsent::Unsent;
 
 /// A service that takes messages takes them at once.
 const LIMIT: Duration = Duration::from_secs(10);
