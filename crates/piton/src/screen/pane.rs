@@ -47,6 +47,20 @@ pub(super) enum Move {
     End,
 }
 
+impl Move {
+    /// The line to which it leads from this one; `last` is the last one there is.
+    pub(super) fn from(self, line: usize, last: usize, page: usize) -> usize {
+        match self {
+            Move::Up => line.saturating_sub(1),
+            Move::Down => (line + 1).min(last),
+            Move::PageUp => line.saturating_sub(page),
+            Move::PageDown => (line + page).min(last),
+            Move::Home => 0,
+            Move::End => last,
+        }
+    }
+}
+
 impl Pane {
     /// A pane whose end is shown, as long as nobody moves away from it.
     pub(super) fn following() -> Pane {
@@ -117,14 +131,7 @@ impl Pane {
     pub(super) fn go(&mut self, to: Move, room: Room) {
         let last = self.lines.len().saturating_sub(1);
         let page = room.rows.saturating_sub(1).max(1);
-        self.cursor = match to {
-            Move::Up => self.cursor.saturating_sub(1),
-            Move::Down => (self.cursor + 1).min(last),
-            Move::PageUp => self.cursor.saturating_sub(page),
-            Move::PageDown => (self.cursor + page).min(last),
-            Move::Home => 0,
-            Move::End => last,
-        };
+        self.cursor = to.from(self.cursor, last, page);
         // Only who goes to the end wants to see what comes.
         self.follows = self.cursor == last && matches!(to, Move::End | Move::Down | Move::PageDown);
         self.settle(room);

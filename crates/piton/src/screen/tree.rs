@@ -117,14 +117,7 @@ impl Tree {
     pub(super) fn go(&mut self, to: Move, picture: &Picture, height: usize) {
         let last = self.rows.len().saturating_sub(1);
         let page = height.saturating_sub(1).max(1);
-        self.cursor = match to {
-            Move::Up => self.cursor.saturating_sub(1),
-            Move::Down => (self.cursor + 1).min(last),
-            Move::PageUp => self.cursor.saturating_sub(page),
-            Move::PageDown => (self.cursor + page).min(last),
-            Move::Home => 0,
-            Move::End => last,
-        };
+        self.cursor = to.from(self.cursor, last, page);
         self.select(picture);
         self.settle(height);
     }
