@@ -1,4 +1,4 @@
-//! What a person who does not watch a run is told about it. Each thing is told once: whoever tells it notes so first.
+//! Notifications for a person who does not watch a run. Each is sent once: the sender records it first.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -136,8 +136,7 @@ pub fn to_tell<'i>(
     (!items.is_empty() || !over.is_empty()).then_some(Note::Seen { items, over })
 }
 
-/// The note by which a notifier gives back what it had taken on: it could not be sent for sure. It is told again then, by
-/// this engine or the next. `None` for what has failed too often.
+/// The note that releases messages which certainly were not sent. This engine or the next one sends them again. `None` for what has failed too often.
 pub fn not_sent(run: &Run, notifier: &str, keys: &[String]) -> Option<Note> {
     let known = run.seen.get(notifier)?;
     let (mut items, mut over) = (Vec::new(), Vec::new());

@@ -17,7 +17,7 @@ impl Repo {
         Ok(named.map(|entry| (entry.path.to_string_lossy().into_owned(), entry.oid)).collect())
     }
 
-    /// The content of a file by its object; `None` if it is not there any more, or is no text.
+    /// The content of a file by its object; `None` if it no longer exists, or is not text.
     pub fn text_of(&self, blob: &Oid) -> Option<String> {
         String::from_utf8(self.git().call(["cat-file", "blob", blob.as_str()]).bytes().ok()?).ok()
     }

@@ -161,7 +161,7 @@ impl Repo {
         Ok(files.map(|difference| difference.path.to_string_lossy().into_owned()).collect())
     }
 
-    /// The files that differ, each with its object before and after. What is no file, such as a link, has none.
+    /// The files that differ, each with its object before and after. A link, which is not a file, has none.
     pub fn file_versions(&self, from: &Oid, to: &Oid) -> Result<Vec<FileVersions>, GitError> {
         let file = |version: &Version| {
             version.as_ref().filter(|(mode, _)| mode.starts_with("100")).map(|(_, object)| object.clone())

@@ -12,7 +12,7 @@ use super::rows::key;
 use super::{Journal, query, recover, schema, write};
 
 impl Journal {
-    /// A run as it was after this event, without the other runs; `None` if there is no such event. It costs as much as to
+    /// A run as it was after this event, without the other runs; `None` if that event does not exist. It costs as much as to
     /// read the run's events up to there.
     pub fn as_of(&self, run: &RunId, seq: u64) -> Result<Option<Journal>, JournalError> {
         let past = self.reading(|db| {

@@ -1,4 +1,4 @@
-//! The channels by which a person is told: those of `piton.toml`, or of the command line.
+//! The channels of notifications: those of `piton.toml`, or of the command line.
 
 use camino::Utf8Path;
 use piton_core::system::config::{Notify, Webhook, is_url};
@@ -22,7 +22,7 @@ const COMMAND: Span = Span::seconds(15);
 /// Variables that are about the process that sends, and not about the message.
 const OWN: [&str; 4] = ["PITON_CRASH", "PITON_CRASH_TRACE", "PITON_PAUSE", "PITON_NOTIFY"];
 
-/// One channel by which a person is told.
+/// One channel of notifications.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Channel {
     Desktop,

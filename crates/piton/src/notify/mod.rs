@@ -1,7 +1,7 @@
-//! Tells a person about a run that they do not watch: what waits for them, and its end.
+//! Notifies a person about a run that they do not watch: what waits for them, and its end.
 //!
-//! What was told is in the journal: whoever tells it is a person there, `notify:desktop`, who has seen it. The note comes
-//! first, and the message after it. So nothing is told twice, whatever dies; what dies in between is not told. All of this
+//! What was sent is in the journal: there the sender is a person, `notify:desktop`, who has seen it. The note comes first, and
+//! the message after it. So nothing is sent twice, whatever dies. If Piton dies in between, the message is not sent. All of this
 //! happens in a thread of its own with a journal of its own: the engine never waits for a message.
 
 mod channel;

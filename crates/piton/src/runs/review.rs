@@ -127,7 +127,7 @@ impl Review {
         }
     }
 
-    /// Both texts of a file; `None` if one of them is no text.
+    /// Both texts of a file; `None` if one of them is not text.
     pub(crate) fn texts(&self, found: &FileVersions) -> Option<(String, String)> {
         let text = |blob: Option<&Oid>| match blob {
             None => Some(String::new()),
@@ -189,7 +189,8 @@ impl Review {
             let place = comment.shown_place();
             return Err(Failure::new(format!("{file} has changed since you looked at it: {place} {now}")));
         }
-        let content = self.text_of(Some(blob)).ok_or_else(|| Failure::new(format!("{file} is no text")))?;
+        let content =
+            self.text_of(Some(blob)).ok_or_else(|| Failure::new(format!("{file} is not a text file")))?;
         let quote = lines_of(&content, line, lines).ok_or_else(|| {
             let has = content.lines().count();
             Failure::new(format!(

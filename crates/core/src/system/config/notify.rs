@@ -1,4 +1,4 @@
-//! `[notify]`: how a person is told about a run that they do not watch.
+//! `[notify]`: how Piton notifies you about a run that you do not watch.
 
 use serde::{Deserialize, Serialize};
 

@@ -465,7 +465,7 @@ choices! {
     #[serde(rename_all = "snake_case")]
     enum SandboxName { Auto, On, Off, }
 
-    /// What a person is told about.
+    /// What Piton notifies you about.
     #[serde(rename_all = "kebab-case")]
     enum TopicName { Done, NeedsYou, Parked, Budget, }
 
