@@ -107,7 +107,7 @@ pub enum ProofEnd {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         of: Vec<TaskId>,
     },
-    /// Its one candidate cannot be proven on a merge: its checks run on the work by itself.
+    /// Its last candidate cannot be proven on a merge: the checks of that one run on the work by itself.
     NotHere {
         reason: String,
     },

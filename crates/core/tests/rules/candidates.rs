@@ -125,6 +125,22 @@ fn a_candidate_that_cannot_be_proven_on_the_merge_is_checked_by_itself() {
 }
 
 #[test]
+fn the_last_of_a_chain_that_cannot_be_proven_on_the_merge_is_checked_by_itself() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);
+    captured(&mut bench, "a", plain(7));
+    captured(&mut bench, "b", plain(8));
+    let proof = prove(&mut bench, &["a", "b"]);
+    let end = ProofEnd::NotHere { reason: "its commit is in the target's history".to_owned() };
+    bench.accept(&Command::ProofEnded { proof, end, results: Vec::new() });
+    // Otherwise the same chain would be proposed for ever.
+    assert!(bench.task("a").is_candidate() && !bench.task("b").is_candidate());
+    assert!(
+        next(&bench.state, bench.now)
+            .contains(&Action::Check { task: id("b"), fence: bench.task("b").fence })
+    );
+}
+
+#[test]
 fn a_proof_that_left_out_a_check_verifies_nobody() {
     let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);
     captured(&mut bench, "a", plain(7));

@@ -116,7 +116,7 @@ impl<'a> Rules<'a> {
                 let passed: Vec<&Task> = members.iter().copied().filter(has_passed).collect();
                 events.splice(..0, shares(&members, tree, results).into_iter().chain(verified(&passed)));
             }
-            (ProofEnd::NotHere { .. }, [task]) if task.decided == Status::Verifying => {
+            (ProofEnd::NotHere { .. }, [.., task]) if task.decided == Status::Verifying => {
                 let (task, fence) = (task.id.clone(), task.fence);
                 events.push(Event::VerificationStarted { task, fence, lands: false });
             }
