@@ -504,6 +504,12 @@ impl Terminal {
         modes.contains(LocalModes::ECHO | LocalModes::ICANON) && !modes.contains(LocalModes::NOFLSH)
     }
 
+    /// Whether a Ctrl-C leaves what it has not shown yet.
+    pub fn keeps_what_is_drawn(&self) -> bool {
+        use rustix::termios::{LocalModes, tcgetattr};
+        tcgetattr(&self.window.file).expect("our own terminal").local_modes.contains(LocalModes::NOFLSH)
+    }
+
     #[track_caller]
     pub fn until_shows(&mut self, text: &str) {
         until(&format!("{text:?} on the terminal"), || self.shown().contains(text).then_some(()));

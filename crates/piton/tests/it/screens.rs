@@ -320,6 +320,7 @@ fn the_live_area_fits_on_terminals_of_any_size() {
         let mut settings = crate::filters();
         settings.add_filter(r"(?m)^. T", "* T");
         settings.bind(|| insta::assert_snapshot!(format!("area_{columns}x{rows}"), area.join("\n")));
+        assert!(display.terminal.keeps_what_is_drawn());
         display.types("\u{3}");
         display.until_shows("stopping: waits for");
         display.types("\u{3}");
