@@ -41,6 +41,7 @@ use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Deserialize;
@@ -140,6 +141,12 @@ fn say(app: &App, address: SocketAddr, public_hosts: &[Host], is_elsewhere: bool
             true => ui::answer_line(url),
             false => ui::answer_line(format!("{url}?token={}", app.keys.token)),
         }
+    }
+    if !Journal::exists(&app.project.home) {
+        ui::say(format!(
+            "there is no run in {} yet: the page shows the first one as soon as it begins",
+            app.project.root
+        ));
     }
     ui::say(match app.guard.control {
         true => "who opens this page can answer, retry, skip, unblock, raise and stop",
