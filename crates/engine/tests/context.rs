@@ -106,6 +106,7 @@ impl Shop {
             check_first: false,
             may_fail: false,
             gate: false,
+            by_person: false,
             timeout: Span::minutes(5),
             silence: None,
             exports,

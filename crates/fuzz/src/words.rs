@@ -179,6 +179,7 @@ pub(crate) fn message(bytes: &[u8]) {
         check_first: false,
         may_fail: false,
         gate: false,
+        by_person: false,
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),

@@ -32,6 +32,11 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
+    /// Whether a run does not begin with it.
+    pub(crate) fn stops(&self) -> bool {
+        self.stops
+    }
+
     pub(crate) fn as_json(&self) -> Value {
         let Failure { message, hints, .. } = &self.failure;
         json!({ "problem": self.kind, "message": message, "hints": hints, "stops": self.stops })
@@ -68,7 +73,7 @@ fn agents(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
     let mut findings = Vec::new();
     let workers: BTreeSet<&str> = match start.agent {
         Some(agent) => [agent].into(),
-        None => plan.tasks.iter().map(|task| task.agent.as_str()).collect(),
+        None => plan.tasks.iter().filter(|task| !task.by_person).map(|task| task.agent.as_str()).collect(),
     };
     let checks = plan.tasks.iter().flat_map(|task| &task.checks).chain(&settings.landing_checks);
     let reviewers = checks.filter_map(Check::reviewer).filter(|name| settings.agents.contains_key(*name));

@@ -36,6 +36,7 @@ pub(crate) fn spec(task: usize, needs: &[usize]) -> TaskSpec {
         check_first: false,
         may_fail: false,
         gate: false,
+        by_person: false,
         timeout: Span::minutes(60),
         silence: None,
         exports: Vec::new(),

@@ -42,6 +42,7 @@ pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
         check_first: false,
         may_fail: false,
         gate: false,
+        by_person: false,
         timeout: Span::minutes(10),
         silence: None,
         exports: Vec::new(),

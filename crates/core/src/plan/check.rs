@@ -234,6 +234,7 @@ mod tests {
             check_first: false,
             may_fail: false,
             gate: false,
+            by_person: false,
             timeout: Span::minutes(1),
             silence: None,
             outside: Vec::new(),

@@ -100,6 +100,7 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
         check_first,
         may_fail,
         gate,
+        by_person,
         timeout,
         silence,
         exports,
@@ -121,6 +122,7 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
         list(&task.outside.iter().map(ToString::to_string).collect::<Vec<_>>())
     });
     field("files", *files != old.files, &|task| list(&task.files));
+    field("by_person", *by_person != old.by_person, &|task| task.by_person.to_string());
     field("criteria", *criteria != old.criteria, &|task| list(&task.criteria));
     field("checks", *checks != old.checks, &|task| {
         let shown = |check: &crate::plan::Check| match check.name == check.run.to_string() {

@@ -109,6 +109,9 @@ pub struct TaskSpec {
     /// It judges the whole: its pass counts for the tree that it saw, and no other.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gate: bool,
+    /// A person does it: no agent is started, and what the person says about it is believed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_person: bool,
     /// Wall-clock limit of one try.
     pub timeout: Span,
     /// Longest time without output. 0: no limit. `None`: the client's default.

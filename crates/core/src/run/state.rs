@@ -508,7 +508,7 @@ impl State {
             let before = task.status();
             let slot_before = task.is_engines() && before.holds_slot();
             let judged_before = slot_before && task.is_candidate();
-            let dead_before = matches!(before, Status::Abandoned | Status::Blocked);
+            let dead_before = task.is_stuck();
             let worktree_before = task.progress.worktree;
             if let Some(change) = change.take() {
                 change(&mut task);
@@ -522,7 +522,7 @@ impl State {
             }
             let slot_after = task.is_engines() && after.holds_slot();
             let judged_after = slot_after && task.is_candidate();
-            let dead_after = matches!(after, Status::Abandoned | Status::Blocked);
+            let dead_after = task.is_stuck();
             self.on_run(|run| {
                 run.slots = shifted(run.slots, i64::from(slot_after) - i64::from(slot_before));
                 run.judged_there =

@@ -185,6 +185,9 @@ pub struct Task {
     /// It judges the whole; see [`Task::held_on`].
     #[serde(default)]
     pub gate: bool,
+    /// A person does it, and no agent is ever started.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_person: bool,
     /// What it asks for; of a completed task, what it was completed for.
     pub content: Content,
     /// No longer in the plan.
@@ -235,6 +238,15 @@ impl Task {
             _ if self.progress.left_behind => Status::Abandoned,
             Status::PassedOver => Status::Skipped,
             status => status,
+        }
+    }
+
+    /// Agents got no further with it. One that waits for the person who does it goes its usual way.
+    pub(super) fn is_stuck(&self) -> bool {
+        match self.decided {
+            Status::Abandoned => true,
+            Status::Blocked => !self.by_person,
+            _ => false,
         }
     }
 

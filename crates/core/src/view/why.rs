@@ -242,6 +242,11 @@ impl Search<'_> {
             Status::Blocked => {
                 let reason = self.failure(task);
                 self.say(depth, format!("{id} is blocked and needs a person: {reason}"));
+                if task.by_person {
+                    self.help(format!("piton report {id} done"));
+                    self.help(format!("piton skip {id}"));
+                    return;
+                }
                 self.would_help(task, &reason, depth + 1);
                 self.help(format!("piton answer {id} 'what to do'"));
                 self.help(format!("piton unblock {id}"));

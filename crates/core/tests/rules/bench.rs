@@ -40,6 +40,7 @@ pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
         check_first: false,
         may_fail: false,
         gate: false,
+        by_person: false,
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),

@@ -5,6 +5,7 @@ mod ahead;
 mod already;
 mod bench;
 mod budget;
+mod by_person;
 mod candidates;
 mod claims;
 mod clients;

@@ -85,6 +85,7 @@ const GATE: u32 = 64;
 const WAITING: u32 = 32;
 /// The same.
 const PASSED_OVER: u32 = 128;
+const BY_PERSON: u32 = 256;
 
 /// The number of [`Task::status`]: pending and failed tasks behind dead ones are unreachable, some wait for another list,
 /// and not every skipped one was skipped by a person.
@@ -201,6 +202,7 @@ impl TaskRow {
             check_first,
             may_fail,
             gate,
+            by_person,
             content,
             removed,
             spec_seq,
@@ -258,6 +260,7 @@ impl TaskRow {
                 | flag(*check_first, CHECK_FIRST)
                 | flag(*may_fail, MAY_FAIL)
                 | flag(*gate, GATE)
+                | flag(*by_person, BY_PERSON)
                 | flag(*removed, REMOVED)
                 | flag(task.status() == Status::Waiting, WAITING)
                 | flag(task.status() == Status::PassedOver, PASSED_OVER),
@@ -330,6 +333,7 @@ impl TaskRow {
             check_first: self.flags & CHECK_FIRST != 0,
             may_fail: self.flags & MAY_FAIL != 0,
             gate: self.flags & GATE != 0,
+            by_person: self.flags & BY_PERSON != 0,
             content: rest.content.ok_or_else(|| bad("no content".to_owned()))?,
             removed: self.flags & REMOVED != 0,
             spec_seq: unsigned(self.spec_seq),

@@ -31,6 +31,7 @@ fn create(tasks: usize) -> Command {
         check_first: false,
         may_fail: false,
         gate: false,
+        by_person: false,
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),

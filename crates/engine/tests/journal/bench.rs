@@ -45,6 +45,7 @@ pub(crate) fn spec(name: &str, group: u32, needs: &[String]) -> TaskSpec {
         check_first: false,
         may_fail: false,
         gate: false,
+        by_person: false,
         timeout: Span::minutes(5),
         silence: None,
         exports: Vec::new(),

@@ -111,6 +111,7 @@ pub(crate) fn create(journal: &mut Journal, tasks: usize) -> RunId {
         check_first: false,
         may_fail: false,
         gate: false,
+        by_person: false,
         timeout: Span::minutes(30),
         silence: None,
         exports: Vec::new(),

@@ -49,6 +49,7 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
 /// Laws about an event that was folded, and the state it led to.
 pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), Broken> {
     named("slots_are_bounded", slots_are_bounded(sim, event))?;
+    named("no_agent_does_what_a_person_does", no_agent_does_what_a_person_does(sim, event))?;
     named("attempts_are_spent_by_code", attempts::attempts_are_spent_by_code(sim, event, old))?;
     named("comments_are_read", attempts::comments_are_read(sim, event))?;
     named("fences_never_decrease", attempts::fences_never_decrease(sim, event, old))?;
@@ -190,6 +191,13 @@ fn the_description_comes_last(sim: &Sim, event: &Event) -> Verdict {
         }
         _ => Ok(()),
     }
+}
+
+/// A task that a person does is never begun by the engine.
+fn no_agent_does_what_a_person_does(sim: &Sim, event: &Event) -> Verdict {
+    let Event::AttemptStarted { task, holder: Holder::Engine, .. } = event else { return Ok(()) };
+    let theirs = sim.scenario.spec(task).is_some_and(|spec| spec.by_person);
+    ensure(!theirs, || format!("an agent begins {task}, which a person does"))
 }
 
 /// The engine has at most `max_parallel` tasks at work when it starts one, and fewer than that wait to be judged where they
@@ -424,7 +432,7 @@ fn counters_equal_recounts(sim: &Sim) -> Verdict {
     ensure(counts == sim.state.counts(), || format!("{:?}, not {counts:?}", sim.state.counts()))?;
     let count = |which: fn(&Task) -> bool| sim.state.tasks().filter(|t| which(t)).count();
     let slots = count(|t| t.is_engines() && t.decided.holds_slot());
-    let dead = count(|t| matches!(t.decided, Status::Abandoned | Status::Blocked));
+    let dead = count(|t| t.decided == Status::Abandoned || t.decided == Status::Blocked && !t.by_person);
     let run = sim.run();
     ensure(run.slots as usize == slots, || format!("{} slots, not {slots}", run.slots))?;
     let ahead = count(|t| t.is_candidate() && t.decided.holds_slot());

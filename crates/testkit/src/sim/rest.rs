@@ -78,6 +78,9 @@ impl Sim {
         let layers = run.session.schedule != Schedule::Flow && !passes;
         let tasks = || self.state.tasks().filter(|task| !task.removed);
         let dead_group = tasks().filter(|task| task.status().is_dead()).map(|task| task.group).min();
+        let is_persons = |task: &&piton_core::run::Task| task.by_person && task.decided == Status::Blocked;
+        let person = tasks().filter(is_persons).map(|task| (task.group, task.level)).min();
+        let person = person.filter(|_| run.settings.is_sequence());
         let held_up = self.held_up();
         let mut seen = BTreeSet::new();
         for task in tasks().filter(|task| !task.status().is_settled()) {
@@ -85,6 +88,8 @@ impl Sim {
                 seen.insert("gate closed for good");
             } else if layers && dead_group.is_some_and(|group| group < task.group) {
                 seen.insert("barrier closed for good");
+            } else if person.is_some_and(|cell| cell < (task.group, task.level)) {
+                seen.insert("comes after what a person does");
             } else if task.status() == Status::Waiting {
                 seen.insert("waits for another list");
             } else if held_up.contains(&task.id) {

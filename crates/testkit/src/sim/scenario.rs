@@ -302,6 +302,7 @@ fn plan(
             check_first,
             may_fail: rng.chance(12),
             gate: false,
+            by_person: !promise && rng.chance(6),
             timeout: Span::minutes(30),
             silence: None,
             exports: Vec::new(),

@@ -46,6 +46,7 @@ impl State {
             check_first: false,
             may_fail: false,
             gate: false,
+            by_person: false,
             content: self.content_of(spec),
             removed: false,
             spec_seq: seq,
@@ -151,7 +152,9 @@ fn judge_by(task: &mut Task, spec: &TaskSpec) {
     task.agent.clone_from(&spec.agent);
     task.confirm = spec.confirm;
     // A task that may be done already may be completed without any change.
-    task.may_change_nothing = spec.may_change_nothing || spec.check_first;
+    // Nor is there anything to commit for what a person did.
+    task.may_change_nothing = spec.may_change_nothing || spec.check_first || spec.by_person;
+    task.by_person = spec.by_person;
     task.check_first = spec.check_first;
     task.may_fail = spec.may_fail;
 }

@@ -51,6 +51,11 @@ impl Rules<'_> {
                 events = self.start(id, &holder)?;
                 task.fence + 1
             }
+            // What a person does waits for nobody else to unblock it.
+            Status::Blocked if task.by_person && !matches!(claim, Claim::Blocked { .. }) => {
+                events = self.start(id, &holder)?;
+                task.fence + 1
+            }
             status => {
                 return Err(held_by_another(task).unwrap_or_else(|| {
                     let held = task.holder.as_ref().map(|h| format!(" by {h}")).unwrap_or_default();

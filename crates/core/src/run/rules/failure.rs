@@ -78,7 +78,7 @@ impl Rules<'_> {
                 let pause = Span(pause).min(Settings::LONGEST_PAUSE);
                 Next::Again { not_before: Some(self.now.plus(scattered(pause, task))) }
             }
-            Class::Defect if task.may_fail => Next::Skipped,
+            Class::Defect if task.may_fail && !task.by_person => Next::Skipped,
             Class::Code | Class::Conflict | Class::Limit if over.is_some() => Next::Blocked,
             Class::Defect => Next::Blocked,
             Class::Code | Class::Conflict | Class::Limit | Class::Stopped | Class::SentBack => again,

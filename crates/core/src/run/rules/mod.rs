@@ -8,7 +8,7 @@ mod gates;
 mod landing;
 mod overrides;
 
-use super::command::{Command, Refusal, Stop};
+use super::command::{Claim, Command, Refusal, Stop};
 use super::create::{create, extend, replan};
 use super::ending::MARKERS;
 use super::event::{CheckResult, Class, Event, Note, Selection, Session, StopReason, Verdict, Work};
@@ -23,6 +23,10 @@ use crate::time::Timestamp;
 pub use claims::waits_for;
 
 type Decision = Result<Vec<Event>, Stop>;
+
+/// Who hands a task to a person, and why no agent gets it.
+const ASKED_BY: &str = "the plan";
+const FOR_A_PERSON: &str = "a person does this task, and no agent";
 
 /// The events that follow from a command, or why it is refused.
 pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
@@ -74,6 +78,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![Event::StopRequested { by: by.clone(), now: *now }])
         }
         Command::Close { by, reason } => on.close(by, reason),
+        Command::Start { task, holder: Holder::Engine } if on.is_for_a_person(task)? => on.hand_over(task),
         Command::Start { task, holder } => on.start(task, holder),
         Command::StartAhead { task, holder } => on.start_at(task, holder, Turn::Any),
         Command::Mark { task, fence, mark } => on.mark(task, *fence, mark),
@@ -410,6 +415,21 @@ impl<'a> Rules<'a> {
         Ok(vec![Event::EngineStarted { engine: engine.to_owned(), session: session.clone() }])
     }
 
+    /// Whether a task that could begin now is one that a person does.
+    fn is_for_a_person(&self, id: &TaskId) -> Result<bool, Stop> {
+        let task = self.task(id)?;
+        Ok(task.by_person && matches!(task.decided, Status::Pending | Status::Failed))
+    }
+
+    /// Its turn has come: a person is asked for it.
+    fn hand_over(&self, id: &TaskId) -> Decision {
+        if let Gate::Closed(reason) = Gate::of(self.run) {
+            return Err(Refusal::because(reason));
+        }
+        let claim = Claim::Blocked { reason: FOR_A_PERSON.to_owned() };
+        self.report(id, ASKED_BY, None, &claim, "")
+    }
+
     fn start(&self, id: &TaskId, holder: &Holder) -> Decision {
         self.start_at(id, holder, Turn::Own)
     }
@@ -418,6 +438,7 @@ impl<'a> Rules<'a> {
         let task = self.task(id)?;
         match task.decided {
             Status::Pending | Status::Failed => {}
+            Status::Blocked if task.by_person && *holder != Holder::Engine => {}
             Status::InProgress if task.holder.as_ref() == Some(holder) && *holder != Holder::Engine => {
                 // A holder may ask again for a task that it already holds: the first answer may have been lost.
                 return Ok(Vec::new());

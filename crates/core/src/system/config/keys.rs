@@ -126,6 +126,7 @@ pub(in crate::system) const TASK: Keys = Keys {
         "check_first",
         "may_fail",
         "gate",
+        "by_person",
     ],
 };
 

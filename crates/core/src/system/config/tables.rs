@@ -367,6 +367,7 @@ impl Defaults {
             check_first: self.check_first.unwrap_or(false),
             may_fail: self.may_fail.unwrap_or(false),
             gate: false,
+            by_person: false,
             timeout: self.timeout.unwrap_or(TIMEOUT),
             silence: self.silence.flatten(),
             exports: Vec::new(),

@@ -51,6 +51,7 @@ pub(crate) mod testing {
             check_first: false,
             may_fail: false,
             gate: false,
+            by_person: false,
             timeout: Span::minutes(30),
             silence: None,
             exports: Vec::new(),

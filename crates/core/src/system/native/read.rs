@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::checks::{read_paths, unix_lines};
-use super::config::{self, Config, read_defaults, read_tables};
+use super::config::{self, Config, Defaults, read_defaults, read_tables};
 use super::keys::{self, quoted};
 use super::links::{Origin, link};
 use super::walk::{Section, Spanned, Walk};
@@ -128,6 +128,11 @@ fn check_feedback(walk: &mut Walk<'_>, top: &Section<'_>, settings: &Settings) {
     );
 }
 
+/// Without the defaults for what agents do. Checks that are written at the task itself judge what the person did.
+fn for_a_person(said: Defaults, section: &Section<'_>) -> Defaults {
+    Defaults { checks: said.checks.filter(|_| section.has("checks")), ..said }
+}
+
 fn only_group() -> Group {
     Group { id: GroupId::new(ONLY_GROUP).expect("a plain word is an id"), title: ONLY_GROUP.to_owned() }
 }
@@ -247,9 +252,13 @@ impl<'a> Tasks<'a> {
             read_paths(walk, section, "files").into_iter().map(|said| (said.value, said.at)).unzip();
         let criteria = section.texts(walk, "criteria").iter().map(|said| unix_lines(said.value)).collect();
         let said = read_defaults(walk, section, &self.config.defaults);
-        let agent = said.agent.as_deref().unwrap_or(config::DEFAULT_AGENT);
-        self.check_agent(walk, section, agent);
-        if said.checks.as_ref().is_none_or(Vec::is_empty) && !section.has("checks") {
+        let agent = said.agent.clone().unwrap_or_else(|| config::DEFAULT_AGENT.to_owned());
+        let by_person = section.flag(walk, "by_person").unwrap_or(false);
+        let said = if by_person { for_a_person(said, section) } else { said };
+        if !by_person {
+            self.check_agent(walk, section, &agent);
+        }
+        if !by_person && said.checks.as_ref().is_none_or(Vec::is_empty) && !section.has("checks") {
             walk.push(
                 Diagnostic::error(section.at.clone(), "nothing checks this task")
                     .label("add `checks = [\"…\"]`: commands that prove it done")
@@ -266,6 +275,7 @@ impl<'a> Tasks<'a> {
             criteria,
             check_first,
             gate,
+            by_person,
             ..spec
         });
         self.origins.push(Origin { id: at, depends_on, files: file_places, grouped: group.is_some() });

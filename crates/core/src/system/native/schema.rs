@@ -364,6 +364,8 @@ mirror! {
         may_fail: Option<bool>,
         /// It judges the whole: its checks run first, and again after whatever lands later. Default: false.
         gate: Option<bool>,
+        /// A person does it, and no agent: it waits until the person reports it done. Default: false.
+        by_person: Option<bool>,
     }
 
     /// What is checked when all tasks are done, and how often it is fixed. It has `run`, `file` or `review`.

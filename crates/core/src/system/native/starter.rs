@@ -118,4 +118,5 @@ checks = [{ name = "link", run = ["grep", "-q", "NOTES.md", "README.md"], timeou
 # check_first = true          # no agent is sent where the checks pass already
 # may_fail = true             # when its attempts are spent, the rest goes on without it
 # gate = true                 # it judges the whole: what lands later makes its checks run again
+# by_person = true            # a person does it: it waits in the inbox until it is reported done
 "##;

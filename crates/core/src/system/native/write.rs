@@ -62,6 +62,7 @@ pub fn write(plan: &Plan) -> String {
         }
         toml += &format!("checks = {}\n{}", checks(&task.checks), limits(task, rule));
         toml += if task.gate { "gate = true\n" } else { "" };
+        toml += if task.by_person { "by_person = true\n" } else { "" };
         // The default of the first agent does not apply: without a value, the client decides.
         let silence =
             task.silence.map(|limit| if limit.is_zero() { "\"off\"".to_owned() } else { span(limit) });
