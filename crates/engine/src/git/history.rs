@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::history::Commit;
 use piton_core::message::{CONTENT_TRAILER, RUN_TRAILER, TASK_TRAILER};
 use piton_core::plan::{Content, Oid};
@@ -94,6 +94,24 @@ impl Repo {
         }
         commit.run()?;
         Repo::discover_with(&git, path)
+    }
+
+    /// Clone a branch to a folder that does not exist yet, for a while: the clone borrows the objects of this repository.
+    pub fn clone_to(&self, folder: &Utf8Path, branch: &str) -> Result<(), GitError> {
+        let from = self.common_dir().as_str();
+        let call = ["clone", "--quiet", "--shared", "--no-tags", "--single-branch", "--branch", branch, "--"];
+        self.git().call(call).args([from, folder.as_str()]).run().map(drop)
+    }
+
+    /// The folder of the hooks that run when a person commits here.
+    pub fn hooks(&self) -> Result<Option<Utf8PathBuf>, GitError> {
+        let said = self.git().call(["config", "--path", "--get-all", "core.hooksPath"]).answer()?;
+        // Our own calls are given one that has no hooks, which comes last.
+        let said = lossy(&said.stdout);
+        let own = said.lines().rfind(|path| *path != "/dev/null").map(Utf8PathBuf::from);
+        let folder = own.unwrap_or_else(|| self.common_dir().join("hooks"));
+        let folder = if folder.is_absolute() { folder } else { self.git().dir().join(folder) };
+        Ok(Some(folder))
     }
 
     /// The tasks of a run that the history of `tip` says have landed, by the trailers of its merges. Nothing that a merge

@@ -16,7 +16,7 @@ pub(crate) struct HelpArgs {
 
 /// The commands in the order in which people meet them.
 const GROUPS: [(&str, &str, &[&str]); 6] = [
-    ("Start", "write a plan and run it", &["demo", "init", "new", "plan", "run"]),
+    ("Start", "write a plan and run it", &["demo", "init", "new", "plan", "rehearse", "run"]),
     (
         "Watch",
         "see where a run stands and what happened",

@@ -33,6 +33,7 @@ use crate::cmd::ledger::orient::OrientArgs;
 use crate::cmd::ledger::report::{ConfirmArgs, NextArgs, StartArgs};
 use crate::cmd::plan::PlanArgs;
 use crate::cmd::plan::new::NewArgs;
+use crate::cmd::plan::rehearse::RehearseArgs;
 use crate::cmd::repair::archive::ArchiveArgs;
 use crate::cmd::repair::clean::CleanArgs;
 use crate::cmd::repair::doctor::DoctorArgs;
@@ -105,6 +106,8 @@ pub(crate) enum Command {
     /// Check a plan: problems, layers, batches, critical path
     #[command(visible_alias = "validate")]
     Plan(Deferred<PlanArgs>),
+    /// Try everything but the agents in a scratch clone: checks on the base, hooks, order, landing
+    Rehearse(Deferred<RehearseArgs>),
     /// Run a plan, or resume its run
     #[command(visible_aliases = ["resume", "execute"])]
     Run(Deferred<Box<RunArgs>>),
@@ -254,6 +257,7 @@ pub(crate) fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Demo(args) => run::demo::demo(args, run::run),
         Command::New(args) => plan::new::new(args),
         Command::Plan(args) => plan::plan(args),
+        Command::Rehearse(args) => plan::rehearse::rehearse(args),
         Command::Run(args) => run::run(args),
         Command::Status(args) => watch::status::status(args),
         Command::Watch(args) => watch::live::watch(args),

@@ -42,6 +42,7 @@ mod plans;
 mod prompts;
 mod providers;
 mod readonly;
+mod rehearse;
 mod replanning;
 mod repositories;
 mod review;

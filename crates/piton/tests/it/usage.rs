@@ -12,7 +12,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
     Usage: piton COMMAND
 
     Start: write a plan and run it
-      demo  init  new  plan  run
+      demo  init  new  plan  rehearse  run
     Watch: see where a run stands and what happened
       watch  status  inbox  runs  show  why  log  output  diff  queue  progress
       checks  cost  timeline  graph  summary  serve
@@ -108,7 +108,7 @@ fn every_command_has_a_line_and_help() {
         let help = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         assert_eq!(folder().run(&format!("help {command}")).exits(0).stdout, help.stdout);
     }
-    assert_eq!(seen, 55);
+    assert_eq!(seen, 56);
     let _ = folder().run("help journal add").exits(0).says("Usage: piton journal add");
     let _ = folder()
         .run("help stauts")

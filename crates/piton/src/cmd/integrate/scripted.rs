@@ -56,12 +56,11 @@ fn step(line: &str, prompt: &str) -> Outcome<Option<Exit>> {
     let bad = || Failure::usage(format!("the script's line `{line}` is not understood"));
     match word {
         "write" => {
-            if let Some(folder) = Utf8Path::new(first).parent() {
-                std::fs::create_dir_all(folder).map_err(cannot("create the folder of"))?;
-            }
+            make_folder_of(first)?;
             std::fs::write(first, text + "\n").map_err(cannot("write"))?;
         }
         "append" => {
+            make_folder_of(first)?;
             let old = std::fs::read_to_string(first).unwrap_or_default();
             std::fs::write(first, old + &text + "\n").map_err(cannot("write"))?;
         }
@@ -103,6 +102,11 @@ fn step(line: &str, prompt: &str) -> Outcome<Option<Exit>> {
         _ => return Err(bad()),
     }
     Ok(None)
+}
+
+fn make_folder_of(file: &str) -> Outcome {
+    let Some(folder) = Utf8Path::new(file).parent() else { return Ok(()) };
+    std::fs::create_dir_all(folder).map_err(Failure::io(format!("cannot create the folder of {file}")))
 }
 
 fn shell(words: &[&str]) -> Outcome {

@@ -2,6 +2,7 @@
 
 mod encoding;
 pub(crate) mod new;
+pub(crate) mod rehearse;
 
 use camino::Utf8PathBuf;
 use clap::Args;
