@@ -249,3 +249,14 @@ fn pauses_grow_and_those_that_failed_together_do_not_try_together_again() {
     let second = bench.task("a").not_before.expect("a pause").since(bench.now);
     assert!(second.0 > backoff.0 * 3, "{second}");
 }
+
+#[test]
+fn what_is_told_about_an_earlier_attempt_is_refused() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    bench.start("a");
+    let late = Command::Prepared { task: id("a"), fence: 1, base: oid(1), landed: 0 };
+    bench.fail("a", Class::Code);
+    bench.start("a");
+    let refused = bench.refuse(&late);
+    assert!(refused.reason.contains("a was started or reset since (fence 1, now 2)"), "{refused}");
+}
