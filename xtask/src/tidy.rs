@@ -41,7 +41,7 @@ const DOORS: [(&str, &[&str], &str); 4] = [
 ];
 
 /// The rooms of the systems in `crates/core/src/system`. None knows another; the rules and the engine ask the table.
-const ROOMS: [&str; 5] = ["native", "execute", "issue", "rwkit", "iterative"];
+const ROOMS: [&str; 7] = ["native", "execute", "issue", "rwkit", "iterative", "speckit", "todo"];
 
 /// The same as variants.
 const VARIANTS: [&str; 6] = ["Native", "Execute", "Issue", "Rwkit", "Iterative", "Added"];

@@ -5,6 +5,7 @@
 //! it. An input that broke a promise once is kept in the corpus.
 
 mod answers;
+mod checklists;
 mod clients;
 mod events;
 mod folders;
@@ -57,6 +58,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "list", check: lists::list, words: lists::WORDS },
     Target { name: "issue", check: lists::issue, words: lists::WORDS },
     Target { name: "rwkit", check: todolists::rwkit, words: todolists::WORDS },
+    Target { name: "todo", check: checklists::todo, words: checklists::WORDS },
+    Target { name: "speckit", check: checklists::speckit, words: checklists::WORDS },
     Target { name: "state", check: states::state, words: states::WORDS },
     Target { name: "edits", check: states::heard, words: states::WORDS },
     Target { name: "issue_state", check: issues::state, words: issues::STATES },

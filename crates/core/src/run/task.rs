@@ -323,6 +323,11 @@ impl Task {
         self.is_engines() && matches!(self.decided, Status::InProgress | Status::Confirming)
     }
 
+    /// The plan's own files called it done when the run began, and nothing has proven it since.
+    pub fn is_claimed(&self) -> bool {
+        self.decided == Status::Completed && self.proof == Some(Proof::Reported) && self.fence == 0
+    }
+
     /// It is in the landing line: its checks have passed, or run where it is to land.
     pub fn is_candidate(&self) -> bool {
         let is_judged_there = self.decided == Status::Verifying && self.progress.queued.is_some();

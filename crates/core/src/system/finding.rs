@@ -69,6 +69,8 @@ pub enum FileClaim {
     InItsFolder,
     /// By its name or content.
     Yes,
+    /// It could be read as one, where no other system claims it.
+    LastResort,
 }
 
 /// What a typed text names, where it is not a path.
@@ -124,5 +126,9 @@ pub fn of_file(path: &str, disk: &dyn Disk) -> SystemRef {
     let in_folder =
         claims.iter().find(|(system, claim)| *claim == FileClaim::InItsFolder && around.contains(system));
     let by_name = || claims.iter().find(|(_, claim)| *claim == FileClaim::Yes);
-    in_folder.or_else(by_name).map_or_else(|| super::own(), |(system, _)| *system)
+    let by_content = || {
+        let is_list_of_plans = systems().any(|system| system.collection(name).is_some());
+        claims.iter().find(|(_, claim)| *claim == FileClaim::LastResort && !is_list_of_plans)
+    };
+    in_folder.or_else(by_name).or_else(by_content).map_or_else(|| super::own(), |(system, _)| *system)
 }

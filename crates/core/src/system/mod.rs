@@ -23,8 +23,10 @@ mod policy;
 mod reading;
 mod reports;
 pub mod rwkit;
+pub mod speckit;
 mod starter;
 pub mod state_files;
+pub mod todo;
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -120,7 +122,7 @@ pub trait System: Sync {
     }
 
     /// Files that are read with a plan that is one file, by their paths.
-    fn read_along(&self, _plan: &str) -> Vec<String> {
+    fn read_along(&self, _plan: &str, _: &dyn Disk) -> Vec<String> {
         Vec::new()
     }
 
@@ -190,6 +192,11 @@ pub trait System: Sync {
     /// The files besides the state file that other programs write, too. Some may not exist.
     fn companions(&self, _is_there: &dyn Fn(&str) -> bool) -> Vec<&'static dyn Companion> {
         Vec::new()
+    }
+
+    /// Whether a run writes into files that people and other programs write, too.
+    fn keeps_files(&self) -> bool {
+        self.files().state.is_some() || !self.companions(&|_| true).is_empty()
     }
 
     // What goes to agents, and what they report.
@@ -314,8 +321,16 @@ pub trait System: Sync {
 pub type SystemRef = &'static dyn System;
 
 /// Every system that this version knows. The first one is Piton's own.
-static SYSTEMS: [SystemRef; 5] =
-    [&native::Native, &execute::Execute, &issue::Issues, &rwkit::Rwkit, &iterative::Iterations];
+static SYSTEMS: [SystemRef; 7] = [
+    &native::Native,
+    &execute::Execute,
+    &issue::Issues,
+    &rwkit::Rwkit,
+    &iterative::Iterations,
+    &speckit::SpecKit,
+    // Of two that recognise a file by its name, the first one gets it: this one takes what is left.
+    &todo::Todo,
+];
 
 /// Piton's own.
 pub fn own() -> SystemRef {

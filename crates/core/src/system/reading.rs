@@ -161,6 +161,11 @@ pub trait ReadPlan: fmt::Debug {
     /// Add what a preview for programs says besides the tasks.
     fn describe(&self, _document: &mut Value) {}
 
+    /// How many tasks the plan's own files claim to be done, where that is only a claim.
+    fn claims(&self) -> Option<usize> {
+        None
+    }
+
     /// What changes if everything is done again. `read` gives the files of the plan as they are.
     fn done_again(&self, _read: &dyn Fn(&str) -> Option<Vec<u8>>) -> DoneAgain {
         DoneAgain::default()

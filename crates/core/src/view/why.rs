@@ -221,6 +221,7 @@ impl Search<'_> {
                         Some(commit) => format!("by commit {}, without a check", commit.short()),
                         None => "its files have changed, without a check".to_owned(),
                     },
+                    _ if task.is_claimed() => "claimed before this run began, not proven".to_owned(),
                     Some(Proof::Reported) | None => "reported, not proven".to_owned(),
                 };
                 self.say(depth, format!("{id} is completed: {how}, {since} ago"));

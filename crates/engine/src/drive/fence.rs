@@ -139,7 +139,11 @@ fn seen(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<String>, Trou
         let is_ours =
             |name: &str| order.site.owned.iter().any(|own| Utf8Path::new(name).starts_with(own.as_str()));
         let mut fates = order.repo()?.fates(before, now)?;
-        fates.retain(|(name, _)| !(before.has_changed(name) && is_ours(name)));
+        // The first tick in a list that is committed changes it.
+        let ticks = order.run.settings.system().keeps_files();
+        let is_ticked =
+            |name: &str, fate: &Fate| ticks && name != "piton.toml" && matches!(fate, Fate::Changed);
+        fates.retain(|(name, fate)| !(is_ours(name) && (before.has_changed(name) || is_ticked(name, fate))));
         let fates = not_landing(order, fates, (before, now))?;
         told.extend(fates.into_iter().map(|(name, fate)| match fate {
             Fate::Changed => format!("{name} was changed in the main checkout"),

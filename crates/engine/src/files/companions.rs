@@ -78,6 +78,20 @@ impl Mirror {
         Ok(false)
     }
 
+    /// How the plan's own files differ from what the journal says, where there is no state file.
+    pub(super) fn differences_of_companions(&self) -> Result<Vec<String>, FilesError> {
+        let mut differences = Vec::new();
+        for companion in self.companions() {
+            let found = read(&self.real_path(&self.path_of(companion))?)?;
+            let news = self.look(companion, found.as_deref());
+            differences.extend(news.edits.iter().map(|edit| format!("it was edited: {edit}")));
+            if news.put != Put::Nothing {
+                differences.push(format!("{} is not up to date", self.name_of(companion)));
+            }
+        }
+        Ok(differences)
+    }
+
     /// A process that died between exchanging such a file and putting back what it displaced left that text:
     /// it is kept. Our own, or what is there anyway, is not.
     pub(super) fn keep_displaced(&self, left: &[u8]) -> Result<(), FilesError> {

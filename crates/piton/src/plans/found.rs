@@ -128,7 +128,8 @@ pub(crate) fn stays_inside(file: &Utf8Path, plan: &Utf8Path) -> Outcome {
 
 /// The folder that a plan's paths are relative to.
 pub(crate) fn folder_of(plan: &Utf8Path) -> &Utf8Path {
-    if plan.is_dir() { plan } else { plan.parent().unwrap_or(Utf8Path::new(".")) }
+    let folder = plan.parent().filter(|folder| !folder.as_str().is_empty());
+    if plan.is_dir() { plan } else { folder.unwrap_or(Utf8Path::new(".")) }
 }
 
 /// The nearest piton.toml in a folder or above it, inside its repository.

@@ -104,6 +104,7 @@ fn place_of_name(given: &Utf8Path) -> Outcome<(Utf8PathBuf, SystemRef)> {
     for system in systems() {
         match &named(system, text)?[..] {
             [] => {}
+            [folder] if system.files().plan_is_file => return place_of_folder(folder, Some(system)),
             [folder] => return Ok((real(folder)?, system)),
             several => {
                 let what = system.typed(text).map_or_else(|| text.to_owned(), |typed| typed.what);
@@ -238,7 +239,7 @@ pub(crate) fn project_in_state(plan: &Utf8Path) -> Option<Utf8PathBuf> {
 /// The paths of a plan's files.
 pub(crate) fn parts(path: &Utf8Path, system: SystemRef) -> Vec<Utf8PathBuf> {
     if system.files().plan_is_file {
-        let along = system.read_along(path.as_str()).into_iter().map(Utf8PathBuf::from);
+        let along = system.read_along(path.as_str(), &OnDisk).into_iter().map(Utf8PathBuf::from);
         return std::iter::once(path.to_owned()).chain(along.filter(|file| file.is_file())).collect();
     }
     files(path).iter().map(|name| path.join(name)).collect()

@@ -105,6 +105,10 @@ pub(crate) fn settle_run(
         let lock = lock::take_lock(project, &run)?;
         return Ok((run, lock));
     };
+    if args.distrust_ticks {
+        let why = format!("--distrust-ticks counts when a run begins, and the run {run} has begun");
+        return Err(Failure::usage(why).hint("--reset begins a new run"));
+    }
     drop(beginning);
     find::name_in_hints(&journal.runs()?, &run);
     let lock = lock::take_lock(project, &run)?;
@@ -319,13 +323,38 @@ fn begin_anew(found: &FoundPlan) -> Outcome<Vec<Command>> {
         .collect())
 }
 
+/// Take the ticks out of the plan's files before the run begins: a box that is ticked after that is a claim.
+fn open_ticks(found: &FoundPlan) -> Outcome {
+    let Some(claims) = found.read.claims() else {
+        let what = format!("the ticks of a plan of the {} system are not mere claims", found.system().name());
+        return Err(Failure::usage(what).hint("leave out --distrust-ticks"));
+    };
+    for companion in found.system().companions(&|name| found.path.join(name).is_file()) {
+        let path = companion.name().map_or_else(|| found.path.clone(), |name| found.path.join(name));
+        let real = path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")))?;
+        let bytes = std::fs::read(&real).map_err(Failure::io(format!("cannot read {path}")))?;
+        if let Some(opened) = companion.opened(&bytes) {
+            disk::write(&real, &opened).map_err(Failure::io(format!("cannot write {path}")))?;
+        }
+    }
+    if claims > 0 {
+        let claims = view::counted(claims as u64, "tick");
+        ui::say(format!("{claims} removed from {}: these tasks are done again", paths::shown(&found.path)));
+    }
+    Ok(())
+}
+
 fn create(args: &RunArgs, found: &mut FoundPlan, project: &Project, journal: &mut Journal) -> Outcome<RunId> {
     let anew = if args.reset { begin_anew(found)? } else { Vec::new() };
     if let Some(run) = take_over(args, found, project, journal)? {
         return Ok(run);
     }
     let run = new_run_id(&found.plan.name);
-    let here = Place { project, tip: None, onto: args.onto.as_deref() };
+    if args.distrust_ticks {
+        open_ticks(found)?;
+    }
+    let (onto, distrusts_ticks) = (args.onto.as_deref(), args.distrust_ticks);
+    let here = Place { project, tip: None, onto, distrusts_ticks };
     // What a target holds is known once there is one; whether it was there, only before that.
     let by_git = found.policy().judged_by_target;
     let mut past = if by_git { anew } else { takeover::past(found, here, journal, Aside::Put)? };
@@ -404,7 +433,8 @@ pub(crate) fn create_for_ledger(
     if found.policy().judged_by_target && project.repo()?.is_some() {
         return create(args, found, project, journal);
     }
-    let past = takeover::past(found, Place { project, tip: None, onto: None }, journal, Aside::Put)?;
+    let here = Place { project, tip: None, onto: None, distrusts_ticks: false };
+    let past = takeover::past(found, here, journal, Aside::Put)?;
     let run = new_run_id(&found.plan.name);
     let target = project.repo()?.and_then(|repo| repo.current_branch().ok());
     // What is committed from here on may be work on its tasks.

@@ -46,6 +46,9 @@ pub(crate) struct RunArgs {
     /// Start this task over first
     #[arg(long, value_name = "ID", help_heading = "Resume or start over")]
     pub reset_task: Vec<TaskId>,
+    /// Do again what the plan's own ticks call done; they are taken out of its files first
+    #[arg(long, conflicts_with_all = ["resume", "run", "replan"], help_heading = "Resume or start over")]
+    pub distrust_ticks: bool,
     /// Adopt the plan as it is now, task by task
     #[arg(long, help_heading = "Resume or start over")]
     pub replan: bool,
@@ -118,6 +121,7 @@ impl RunArgs {
             resume: false,
             reset: false,
             reset_task: Vec::new(),
+            distrust_ticks: false,
             replan: false,
             dry_run: false,
             detach: false,

@@ -129,10 +129,7 @@ impl FoundRun {
 
     /// Whether its system keeps a file that people and scripts read and write.
     pub(crate) fn has_state_file(&self) -> Outcome<bool> {
-        Ok(self
-            .journal
-            .facts(&self.run)?
-            .is_some_and(|facts| facts.settings.system().files().state.is_some()))
+        Ok(self.journal.facts(&self.run)?.is_some_and(|facts| facts.settings.system().keeps_files()))
     }
 
     fn mirror(&mut self) -> Outcome<Option<Mirror>> {

@@ -14,8 +14,8 @@ const ARCHIVES: [&str; 3] = ["archive", "archive/completed", "completed"];
 
 /// What has become of the plan of a run: `None` while it is where it was.
 pub(crate) fn describe(plan: &Utf8Path, system: SystemRef, run: &RunId) -> Option<String> {
-    // A plan without a state file cannot miss one.
-    if system.files().state.is_none() || plan.exists() {
+    // A plan that is only read is not missed.
+    if !system.keeps_files() || plan.exists() {
         return None;
     }
     let name = paths::shown(plan);

@@ -20,8 +20,9 @@ const FAR: u64 = 1000;
 /// has it.
 pub(crate) fn say(project: &Project, journal: &Journal, run: &RunId) {
     let is_agent = attempt::attempt().map_or(true, |attempt| attempt.is_some());
-    let state_file = || journal.facts(run).ok().flatten()?.settings.form.system().files().state;
-    if is_agent || state_file().is_none() {
+    let keeps_files =
+        || journal.facts(run).ok().flatten().is_some_and(|facts| facts.settings.system().keeps_files());
+    if is_agent || !keeps_files() {
         return;
     }
     let place = project.home.join("runs").join(run.as_str()).join("refusals-said");

@@ -157,6 +157,7 @@ pub(crate) fn task_line(
                 Some(commit) => format!("by commit {}, without a check", commit.short()),
                 None => "its files have changed, without a check".to_owned(),
             },
+            _ if task.is_claimed() => "claimed before this run began, not proven".to_owned(),
             Some(Proof::Reported) | None => "reported, not proven".to_owned(),
         },
         Status::Failed | Status::Abandoned | Status::Blocked | Status::Skipped | Status::PassedOver => {

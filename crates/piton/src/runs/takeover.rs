@@ -29,6 +29,8 @@ pub(crate) struct Place<'a> {
     pub(crate) project: &'a Project,
     pub(crate) tip: Option<&'a Oid>,
     pub(crate) onto: Option<&'a str>,
+    /// Ticks in the plan are not believed.
+    pub(crate) distrusts_ticks: bool,
 }
 
 /// What was done before a run, according to what other programs wrote into the plan's files, as far as the evidence
@@ -43,6 +45,7 @@ pub(crate) fn past(
         return Ok(Vec::new());
     }
     let files = left(found, place.project, place.onto, journal, aside)?;
+    let files = LeftFiles { distrusts_ticks: place.distrusts_ticks, ..files };
     let Some(left) = found.read.left(files) else { return Ok(Vec::new()) };
     let mut settings = found.plan.settings.clone();
     left.keep_settings(&mut settings);
@@ -74,7 +77,7 @@ pub(crate) fn left<'f>(
     let files = found.system().files();
     let log = files.log_in_place.map(|log| takeover::text_of(&found.path.join(log))).unwrap_or_default();
     let state = state(found, project, journal, aside)?;
-    Ok(LeftFiles { state, onto, log, lessons: lessons(found.system(), &found.path) })
+    Ok(LeftFiles { state, onto, log, lessons: lessons(found.system(), &found.path), distrusts_ticks: false })
 }
 
 /// Lessons of this plan, and of archived plans next to it.

@@ -49,7 +49,7 @@ fn help_of_run_tells_its_flags() {
 
     What to run:
           --dialect <SYSTEM>    The system the plan is of [default: as its files tell] [possible values:
-                                native, execute, issue, rwkit, iterative]
+                                native, execute, issue, rwkit, iterative, speckit, todo]
           --strict              Reject what would be repaired or only warned about
           --project-path <DIR>  The project [default: the repository around the plan]
           --layer <NAME>        Work on this layer only
@@ -84,6 +84,8 @@ fn help_of_run_tells_its_flags() {
           --resume           Resume a run that exists, or fail
           --reset            Start a new run; the old one and its worktrees stay
           --reset-task <ID>  Start this task over first
+          --distrust-ticks   Do again what the plan's own ticks call done; they are taken out of its
+                             files first
           --replan           Adopt the plan as it is now, task by task
 
     Output:

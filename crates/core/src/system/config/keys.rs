@@ -25,6 +25,7 @@ pub(in crate::system) const POLICY: Keys = Keys {
     table: "`[policy]`",
     names: &[
         "schedule",
+        "order",
         "max_parallel",
         "exhausted",
         "escalation",

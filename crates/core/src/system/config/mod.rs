@@ -16,4 +16,4 @@ pub(in crate::system) use name::LONGEST_NAME;
 pub use name::name_from;
 pub use notify::{Notify, Webhook, is_url};
 pub use tables::DEFAULT_AGENT;
-pub use tables::{Config, Defaults, Policy, Worktree, read_config};
+pub use tables::{Config, Defaults, Order, Policy, Worktree, read_config};

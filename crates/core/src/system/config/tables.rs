@@ -48,6 +48,7 @@ pub struct Gate {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     pub schedule: Option<Schedule>,
+    pub order: Option<Order>,
     pub max_parallel: Option<u32>,
     pub exhausted: Option<Exhausted>,
     pub escalation: Option<Vec<String>>,
@@ -60,6 +61,23 @@ pub struct Policy {
     pub early_conflicts: Option<bool>,
     pub commit_prefix: Option<String>,
     pub author: Option<String>,
+}
+
+/// Who waits for whom in a plan whose file does not say it of each task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Each task waits for the one before it, in the whole file.
+    #[default]
+    All,
+    /// The same in each group. Groups do not wait for each other, unless their format says so.
+    Groups,
+    /// Nobody.
+    Free,
+}
+
+impl Order {
+    pub const ALL: [(&'static str, Order); 3] =
+        [("all", Order::All), ("groups", Order::Groups), ("free", Order::Free)];
 }
 
 /// `[worktree]`: how a fresh worktree is made ready.
@@ -284,6 +302,7 @@ fn read_policy(walk: &mut Walk<'_>, section: &Section<'_>, weaker: &Policy) -> P
     let exhausted = Exhausted::ALL.map(|exhausted| (exhausted.name(), exhausted));
     Policy {
         schedule: section.choice(walk, "schedule", &schedules).or(weaker.schedule),
+        order: section.choice(walk, "order", &Order::ALL).or(weaker.order),
         max_parallel: section.number(walk, "max_parallel", 1..=MAX_PARALLEL).or(weaker.max_parallel),
         exhausted: section.choice(walk, "exhausted", &exhausted).or(weaker.exhausted),
         escalation: section

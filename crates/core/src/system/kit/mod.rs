@@ -5,6 +5,7 @@ pub mod boxes;
 pub mod checklist;
 pub(in crate::system) mod commands;
 pub(in crate::system) mod diff;
+pub(in crate::system) mod draft;
 pub(in crate::system) mod entries;
 pub(in crate::system) mod fields;
 pub(in crate::system) mod files;

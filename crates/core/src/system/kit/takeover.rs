@@ -23,6 +23,8 @@ pub struct LeftFiles<'a> {
     /// The log of what was done.
     pub log: String,
     pub lessons: Lessons,
+    /// What the plan's own files say to be done is done again.
+    pub distrusts_ticks: bool,
 }
 
 /// A state file that another program left.

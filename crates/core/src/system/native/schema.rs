@@ -125,6 +125,9 @@ mirror! {
         /// `layered`: groups strictly in order. `batch`: also a barrier after each dependency level. `flow`: every
         /// task as soon as its dependencies have landed. Default: `layered`.
         schedule: Option<ScheduleName>,
+        /// Who waits for whom in a plan of another tool that does not say it of each task. `all`: each task waits for
+        /// the one before it. `groups`: only within its group. `free`: nobody. Default: as the format is usually meant.
+        order: Option<OrderName>,
         /// Tasks worked on at once. Default: 3.
         #[schemars(range(min = 1, max = 64))]
         max_parallel: Option<u32>,
@@ -450,6 +453,10 @@ choices! {
     /// The order in which tasks may start.
     #[serde(rename_all = "snake_case")]
     enum ScheduleName { Layered, Batch, Flow, }
+
+    /// Who waits for whom where the plan does not say it.
+    #[serde(rename_all = "snake_case")]
+    enum OrderName { All, Groups, Free, }
 
     /// What a spent budget means.
     #[serde(rename_all = "snake_case")]

@@ -53,6 +53,7 @@ AGENTS
 
 [policy]
 schedule = "layered"       # groups in order; "batch": dependency levels too; "flow": as soon as possible
+# order = "groups"                 # in plans of other tools, who waits where nothing is said: "all", "groups", "free"
 max_parallel = 3           # tasks at once, 1 to 64
 exhausted = "continue"     # when a task's attempts are spent: "stop", "continue", "pass" or "skip" it
 # escalation = ["debugger"]        # agents that take over after a first failure, a second, and so on

@@ -60,7 +60,7 @@ impl System for Rwkit {
         if is_list(name) { FileClaim::Yes } else { FileClaim::No }
     }
 
-    fn read_along(&self, plan: &str) -> Vec<String> {
+    fn read_along(&self, plan: &str, _: &dyn Disk) -> Vec<String> {
         plan_path(plan).into_iter().collect()
     }
 

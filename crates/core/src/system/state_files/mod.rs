@@ -79,6 +79,11 @@ pub trait Companion: Sync {
         false
     }
 
+    /// The file without the ticks of its tasks. `None`: it has none, or they cannot be taken away.
+    fn opened(&self, _bytes: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Compare the file with the run. A claim whose checks still run is left as it is, and reported again. `shown` are
     /// the [`ticks`](Reconciled::ticks) of the last time: a box of these that is open now was unticked.
     fn reconcile(

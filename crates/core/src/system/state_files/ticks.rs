@@ -48,6 +48,12 @@ impl Companion for TickedList {
         found.map(|bytes| self.reconcile_boxes(bytes, (state, chronicle), claimed, shown)).unwrap_or_default()
     }
 
+    fn opened(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let open = (self.ticked)(bytes).into_keys().map(|id| (id, Word::Pending)).collect();
+        let new = (self.tick)(bytes, &open)?.bytes;
+        (new != bytes).then_some(new)
+    }
+
     fn is_like(&self, bytes: &[u8]) -> bool {
         !(self.ticked)(bytes).is_empty() || String::from_utf8_lossy(bytes).contains("[ ]")
     }

@@ -246,10 +246,11 @@ impl Mirror {
     ) -> Result<(), FilesError> {
         let report = Report::default();
         let edit = Edit { task: Some(id.clone()), what: What::ReportDone { report: report.clone() } };
-        if let Some(commands) = self.claim(journal, aide, id, &report, self.file, &edit)? {
+        let file = self.file.clone();
+        if let Some(commands) = self.claim(journal, aide, id, &report, &file, &edit)? {
             let refused = self.commit(journal, &commands)?;
             if let Some(reason) = refused.first() {
-                self.refuse_edit(journal, self.file, &edit, reason)?;
+                self.refuse_edit(journal, &file, &edit, reason)?;
             }
         }
         Ok(())
@@ -286,7 +287,7 @@ impl Mirror {
 
     /// A worktree that the file names for a task.
     fn has_worktree(&self, task: &Task) -> bool {
-        let fields = self.chronicle.carried.get(self.file);
+        let fields = self.chronicle.carried.get(&self.file);
         let named = |path: &str| fields.and_then(|fields| fields.pointer(path)).and_then(Value::as_str);
         let id = &task.id;
         let paths = [

@@ -114,9 +114,10 @@ impl Mirror {
         shown: u64,
         bytes: &[u8],
     ) -> Result<(), FilesError> {
+        let file = self.file.clone();
         let mut wishes = match (&edit.task, &edit.what) {
             (Some(task), What::ReportDone { report }) => {
-                match self.claim(journal, aide, task, report, self.file, edit)? {
+                match self.claim(journal, aide, task, report, &file, edit)? {
                     Some(wishes) => wishes,
                     None => return Ok(()),
                 }
@@ -132,20 +133,20 @@ impl Mirror {
                 self.catch_up(journal)?;
                 if let Err(reason) = added {
                     self.keep_beside("refused", bytes)?;
-                    self.refuse_edit(journal, self.file, edit, &reason)?;
+                    self.refuse_edit(journal, &file, edit, &reason)?;
                 }
                 Vec::new()
             }
-            _ => commands(&self.news(edit), self.file, self.file),
+            _ => commands(&self.news(edit), &file, &file),
         };
-        let note = Note::Heard { file: self.file.to_owned(), shown, edit: key(edit) };
-        wishes.push(Command::Note { by: self.file.to_owned(), note });
+        let note = Note::Heard { file: file.clone(), shown, edit: key(edit) };
+        wishes.push(Command::Note { by: file.clone(), note });
         let refusals = self.commit(journal, &wishes)?;
         if let Some(reason) = refusals.first() {
             self.keep_beside("refused", bytes)?;
-            self.refuse_edit(journal, self.file, edit, reason)?;
+            self.refuse_edit(journal, &file, edit, reason)?;
         }
-        self.log_rejected(journal, self.file, edit)?;
+        self.log_rejected(journal, &file, edit)?;
         self.refuse_overruled(journal, edit)?;
         if let (Some(task), What::Start | What::Retry { start: true }) = (&edit.task, &edit.what) {
             self.mark(journal, task)?;

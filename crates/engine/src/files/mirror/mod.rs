@@ -95,8 +95,10 @@ pub struct Mirror {
     pub(super) project: Project,
     run: RunId,
     pub(super) system: SystemRef,
-    /// The name of the state file, under which its edits are recorded.
-    file: &'static str,
+    /// The name under which edits are recorded: that of the state file, or of the plan where there is none.
+    file: String,
+    /// Whether its system has a state file. Elsewhere only the plan's own files are settled.
+    has_state: bool,
     pub(super) path: Utf8PathBuf,
     pub(super) plan: Utf8PathBuf,
     pub(super) state: State,
@@ -126,15 +128,20 @@ impl Mirror {
     ) -> Result<Option<Mirror>, FilesError> {
         let Some(facts) = journal.facts(run)? else { return Ok(None) };
         let system = facts.settings.system();
-        let Some(file) = system.files().state else { return Ok(None) };
         let plan = Utf8PathBuf::from(&facts.plan);
+        let state = system.files().state;
+        if state.is_none() && system.companions(&|name| plan.join(name).is_file()).is_empty() {
+            return Ok(None);
+        }
         let home = if system.files().of_project { &project.root } else { &plan };
-        let path = home.join(file);
+        let path = state.map_or_else(|| plan.clone(), |state| home.join(state));
+        let file = state.unwrap_or_else(|| plan.file_name().unwrap_or("the plan")).to_owned();
         let mut mirror = Mirror {
             project: project.clone(),
             run: run.clone(),
             system,
             file,
+            has_state: state.is_some(),
             path,
             plan,
             state: State::new(),
@@ -171,8 +178,11 @@ impl Mirror {
             let _ = repo.exclude(&path);
         }
         // Each is written beside its place first, and so is a list that has a place of its own.
-        let list = self.plan.strip_prefix(&root).ok().filter(|_| self.system.files().of_project);
-        let files = files.iter().map(Utf8PathBuf::as_path).chain(list);
+        let has_place = self.system.files().of_project || !self.has_state;
+        let lists = self.companions().into_iter().map(|companion| self.path_of(companion));
+        let lists: Vec<Utf8PathBuf> = lists.filter(|_| has_place).collect();
+        let lists = lists.iter().filter_map(|list| list.strip_prefix(&root).ok());
+        let files = files.iter().map(Utf8PathBuf::as_path).chain(lists);
         for beside in files.filter_map(Utf8Path::parent).collect::<BTreeSet<_>>() {
             let _ = repo.exclude_beginning(beside.join(disk::HALF_WRITTEN).as_str());
         }
@@ -211,8 +221,12 @@ impl Mirror {
         fs::create_dir_all(&folder).map_err(FilesError::io(&folder))?;
         let lock = self.own_lock();
         let _own = Lock::take(&lock).map_err(FilesError::io(&lock))?;
+        // Only the scripts of systems with a state file know this lock.
         let touch = path.with_extension("lock");
-        let touched = Touched::try_take(&touch).map_err(FilesError::io(&touch))?;
+        let touched = match self.has_state {
+            true => Touched::try_take(&touch).map_err(FilesError::io(&touch))?.map(Some),
+            false => Some(None),
+        };
         let Some(_touched) = touched else { return Ok(Some(Wait::Lock(touch))) };
         if self.is_being_written(&path)? {
             self.settled = None;
@@ -235,7 +249,9 @@ impl Mirror {
         // Taken before anything is read: a write from here on is seen now or the next time.
         let stamps = self.stamps();
         for _ in 0..ROUNDS {
-            quiet &= self.settle_state(journal, aide, &path)?;
+            if self.has_state {
+                quiet &= self.settle_state(journal, aide, &path)?;
+            }
             let before = self.state.seq();
             for companion in self.companions() {
                 quiet &= self.settle_companion(journal, aide, companion)?;
@@ -256,6 +272,9 @@ impl Mirror {
     /// Whether a process is writing the file in place. A damaged file that was kept aside when this run took over is
     /// not waited for.
     fn is_being_written(&self, path: &Utf8Path) -> Result<bool, FilesError> {
+        if !self.has_state {
+            return Ok(false);
+        }
         let is_new = self.state.tasks().all(|task| task.fence == 0);
         let is_kept = || Ok::<_, FilesError>(read(path)? == read(&Utf8PathBuf::from(format!("{path}.bad")))?);
         Ok(is_half_written(path)? && !(is_new && is_kept()?))
@@ -273,6 +292,9 @@ impl Mirror {
     /// A lock file of the shell recipes that lies beside the state file although no Piton process works on it, and its
     /// age.
     pub fn lock_left(&self) -> Option<LockLeft> {
+        if !self.has_state {
+            return None;
+        }
         let path = self.path.with_extension("lock");
         let age = touched::age(&path)?;
         let by_piton = touched::is_ours(&path);
@@ -335,6 +357,9 @@ impl Mirror {
     /// How the file differs from what the journal says. Changes nothing.
     pub fn differences(&mut self, journal: &mut Journal) -> Result<Vec<String>, FilesError> {
         self.catch_up(journal)?;
+        if !self.has_state {
+            return self.differences_of_companions();
+        }
         let Some(bytes) = read(&self.real_path(&self.path)?)? else {
             return Ok(vec!["it is missing".to_owned()]);
         };
@@ -476,7 +501,8 @@ impl Mirror {
     }
 
     fn refuse(&mut self, journal: &mut Journal, edit: &str, reason: &str) -> Result<(), FilesError> {
-        self.refuse_in(journal, self.file, (None, edit), reason)
+        let file = self.file.clone();
+        self.refuse_in(journal, &file, (None, edit), reason)
     }
 
     /// Refuse a change to the file as a whole, which is not about a task.
@@ -536,7 +562,7 @@ impl Mirror {
                 continue;
             }
             // Our own half-written file says nothing new, or is not JSON.
-            if state_files::parse(&bytes).is_ok() {
+            if self.has_state && state_files::parse(&bytes).is_ok() {
                 self.hear(journal, aide, &bytes)?;
             } else {
                 self.keep_displaced(&bytes)?;

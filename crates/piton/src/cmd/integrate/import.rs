@@ -70,7 +70,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
                 }
                 _ => None,
             };
-            let place = Place { project: &project, tip: tip.as_ref(), onto: None };
+            let place = Place { project: &project, tip: tip.as_ref(), onto: None, distrusts_ticks: false };
             return takeover::past(&mut found, place, &journal, Aside::Leave).map(|_| FINE);
         }
         let run = begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;

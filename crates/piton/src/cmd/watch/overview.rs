@@ -135,9 +135,14 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
             let why = if reason.is_empty() { String::new() } else { format!(": {}", ui::plain(reason)) };
             ui::answer_line(format!("{task:8} skipped{why}"));
         }
-        if !unproven.is_empty() {
-            let ids: Vec<&str> = unproven.iter().map(TaskId::as_str).collect();
-            ui::answer_line(format!("reported, not proven: {}", ids.join(", ")));
+        let is_claimed =
+            |id: &&TaskId| journal.task(&run, id).ok().flatten().is_some_and(|task| task.is_claimed());
+        let (claimed, reported): (Vec<&TaskId>, Vec<&TaskId>) = unproven.iter().partition(is_claimed);
+        for (how, ids) in [("reported", reported), ("claimed before the run", claimed)] {
+            if !ids.is_empty() {
+                let ids: Vec<&str> = ids.into_iter().map(TaskId::as_str).collect();
+                ui::answer_line(format!("{how}, not proven: {}", ids.join(", ")));
+            }
         }
         if owed {
             ui::hint("the project's description is not updated yet: `piton run PLAN` does it");

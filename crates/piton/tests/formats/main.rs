@@ -1,0 +1,30 @@
+//! Plans of other tools, from outside: each is planned, run by scripted agents, edited by hand, and its marks are looked at
+//! byte by byte.
+#![cfg(unix)]
+
+mod speckit;
+mod todo;
+
+use piton_testkit::sandbox::Sandbox;
+
+/// A project that is a copy of an example, with agents that act by a script.
+fn project(example: &str, script: &str) -> Sandbox {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_piton"));
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/");
+    sandbox.copy(format!("{examples}{example}"), "");
+    sandbox.script(script);
+    let (agents, binary) = (sandbox.root().join("agents.script"), env!("CARGO_BIN_EXE_piton"));
+    let agent = format!("\n[agents.default]\ncommand = [\"{binary}\", \"scripted-agent\", \"{agents}\"]\n");
+    sandbox.write("piton.toml", &(sandbox.read("piton.toml") + &agent + "\n[policy]\nbackoff = \"0s\"\n"));
+    sandbox.commit("Plan");
+    sandbox
+}
+
+/// The tasks that landed, in order.
+fn landed(sandbox: &Sandbox) -> Vec<String> {
+    let log = sandbox.git(["log", "--reverse", "--format=%s"]);
+    let id = |line: &str| {
+        line.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(id, _)| id.to_owned())
+    };
+    log.lines().filter_map(id).collect()
+}

@@ -1,0 +1,96 @@
+//! A feature of Spec Kit.
+
+use super::*;
+
+const LIST: &str = "specs/001-albums/tasks.md";
+
+/// The example without what a person has to do.
+fn albums(others: &str) -> Sandbox {
+    let sandbox = project("speckit", &well(others));
+    let list = sandbox.read(LIST).replace("- [ ] T008 Ask the team whether the names are clear\n", "");
+    sandbox.write(LIST, &list);
+    sandbox.commit("Nobody is asked");
+    sandbox
+}
+
+/// What good agents do, but for what `others` says.
+fn well(others: &str) -> String {
+    let work = [
+        ("T001", "append albums.sh echo again"),
+        ("T002", "write tests/add.sh grep -q kept albums.sh"),
+        ("T003", "write tests/twice.sh grep -q kept albums.sh"),
+        ("T004", "append albums.sh echo kept"),
+        ("T005", "append albums.sh echo shown"),
+        ("T006", "write docs/albums.md albums.sh add and albums.sh show"),
+    ];
+    let usual = work.iter().filter(|(id, _)| !others.contains(&format!("[{id}]")));
+    usual.map(|(id, line)| format!("[{id}]\n{line}\n")).collect::<String>() + others
+}
+
+#[test]
+fn a_feature_is_shown_as_a_plan() {
+    let sandbox = project("speckit", "");
+    let shown = sandbox.run("plan specs/001-albums/tasks.md").exits(0);
+    let shown = shown.says("001-albums 8 tasks in 4 groups, 1 claimed done, up to 3 at once");
+    let shown = shown.says("Phase 2: User Story 1 - Keep photos in albums (Priority: P1)");
+    let shown = shown.says("← T002, T003  specs/001-albums/tasks.md:32  [sh check.sh]");
+    let shown = shown.says("tests judge its group from `T004` on");
+    let shown = shown.says("critical path 5 steps: T001 → T002 → T004 → T005 → T007");
+    // By its folder, its name and its number.
+    for name in ["specs/001-albums", "001-albums", "albums", "001"] {
+        assert_eq!(sandbox.run(&format!("plan {name}")).exits(0).stdout, shown.stdout, "{name}");
+    }
+}
+
+#[test]
+fn a_feature_is_worked_through_phase_by_phase_and_ticked() {
+    let sandbox = albums("");
+    let before = sandbox.read(LIST);
+    let _ = sandbox.run("run specs/001-albums").exits(0);
+    let mut order = landed(&sandbox);
+    assert_eq!(order.len(), 5, "{order:?}");
+    order[..2].sort();
+    order[3..].sort();
+    assert_eq!(
+        order,
+        ["T002", "T003", "T004", "T005", "T006"],
+        "tests that fail at first land before their code"
+    );
+    let ticked = before.replace("- [ ] T0", "- [X] T0");
+    assert_eq!(sandbox.read(LIST), ticked, "the marks have changed, and nothing else");
+    let _ = sandbox.run("show T001").exits(0).says("claimed before this run began, not proven");
+    let _ = sandbox.run("run specs/001-albums").exits(0).lacks("attempt");
+}
+
+#[test]
+fn ticks_of_a_feature_are_not_believed_on_request() {
+    let sandbox = albums("");
+    let _ = sandbox.run("run specs/001-albums --distrust-ticks").exits(0).says("1 tick removed from");
+    assert_eq!(landed(&sandbox)[0], "T001");
+    assert!(sandbox.read(LIST).contains("- [X] T001"));
+}
+
+#[test]
+fn an_agent_that_ticks_its_own_copy_changes_nothing_there() {
+    let sandbox = albums(&format!(
+        "[T006]\nreplace {LIST} [ ] [x]\nwrite docs/albums.md albums.sh add and albums.sh show\n"
+    ));
+    let before = sandbox.read(LIST);
+    let _ = sandbox.run("run specs/001-albums").exits(0);
+    assert_eq!(sandbox.read(LIST), before.replace("- [ ] T0", "- [X] T0"));
+    let lands = sandbox.git(["show", &format!("HEAD:{LIST}")]);
+    assert_eq!(lands.trim_end(), before.trim_end(), "the plan lands as it was");
+}
+
+#[test]
+fn a_run_that_is_killed_is_resumed_and_ends_with_the_same_list() {
+    for point in ["landing.moved:2", "files.written:2", "engine.after-commit:9"] {
+        let sandbox = albums("");
+        let before = sandbox.read(LIST);
+        let killed = sandbox.piton(["run", "specs/001-albums"]).env("PITON_CRASH", point).run();
+        assert_eq!(killed.code, None, "{point}: {killed}");
+        let _ = sandbox.run("run specs/001-albums").exits(0);
+        assert_eq!(sandbox.read(LIST), before.replace("- [ ] T0", "- [X] T0"), "{point}");
+        assert_eq!(landed(&sandbox).len(), 5, "{point}");
+    }
+}

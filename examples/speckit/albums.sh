@@ -1,0 +1,2 @@
+echo "albums.sh add ALBUM PHOTO"
+echo "albums.sh show ALBUM"

@@ -1,0 +1,2 @@
+# What must hold after every change.
+test ! -f shelf.sh || sh -n shelf.sh
