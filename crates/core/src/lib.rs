@@ -26,6 +26,7 @@ pub mod runners;
 pub mod settings_file;
 pub mod signal;
 pub mod slots;
+pub mod survey;
 pub mod system;
 mod tags;
 pub mod terminal;

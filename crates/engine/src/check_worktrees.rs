@@ -7,7 +7,7 @@
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Check, Digest, Oid, RepoPath, RunId, WorktreeSetup};
+use piton_core::plan::{Check, Digest, Oid, RunId, WorktreeSetup};
 use piton_core::run::Freshness;
 
 use crate::git::{Deviation, ExactWorktree, GitError, Ignored, Repo, Worktree, last_in};
@@ -253,11 +253,11 @@ impl Lease {
         if self.kind == Kind::Fresh {
             return Ok(());
         }
-        for file in setup.copy.iter().map(RepoPath::as_str) {
-            if !repo.has(commit, file)? {
-                copy_file(project, repo, self.path(), file).map_err(|error| match error {
+        for file in files_to_copy(project, repo, setup)? {
+            if !repo.has(commit, &file)? {
+                copy_file(project, repo, self.path(), &file).map_err(|error| match error {
                     CopyError::Git(error) => NoWorktree::Git(error),
-                    CopyError::Io(source) => NoWorktree::Io { path: self.path().join(file), source },
+                    CopyError::Io(source) => NoWorktree::Io { path: self.path().join(&file), source },
                 })?;
             }
         }
@@ -365,6 +365,18 @@ impl<'a> Places<'a> {
 pub(crate) enum CopyError {
     Git(GitError),
     Io(std::io::Error),
+}
+
+/// The files of the project that a worktree gets: those that the plan names, and those of its `.worktreeinclude`.
+pub(crate) fn files_to_copy(
+    project: &Project,
+    repo: &Repo,
+    setup: &WorktreeSetup,
+) -> Result<Vec<String>, GitError> {
+    let mut files: Vec<String> = setup.copy.iter().map(ToString::to_string).collect();
+    let included = repo.included_in(&project.root)?.map(|include| include.files).unwrap_or_default();
+    files.extend(included.into_iter().filter(|file| !setup.copy.iter().any(|named| named.as_str() == file)));
+    Ok(files)
 }
 
 /// Copy a file of the project that is not in git into a worktree, if it is there and differs.

@@ -5,6 +5,7 @@
 //! it. An input that broke a promise once is kept in the corpus.
 
 mod answers;
+mod beginnings;
 mod checklists;
 mod clients;
 mod events;
@@ -84,6 +85,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "templates", check: templates::templates, words: templates::WORDS },
     Target { name: "requests", check: talk::request, words: talk::REQUESTS },
     Target { name: "stops", check: talk::stop, words: talk::STOPS },
+    Target { name: "project", check: beginnings::project, words: beginnings::FILES },
+    Target { name: "list_plan", check: beginnings::list, words: lists::WORDS },
 ];
 
 impl Target {

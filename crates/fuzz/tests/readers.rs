@@ -98,6 +98,8 @@ targets![
     templates,
     requests,
     stops,
+    project,
+    list_plan,
 ];
 
 /// A reader that breaks its word is found by the variations alone.

@@ -12,6 +12,7 @@ mod paths;
 mod picture;
 mod plans;
 mod preflight;
+mod programs;
 mod progress;
 mod runs;
 mod screen;

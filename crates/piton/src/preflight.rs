@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::clients::logged_out;
 use crate::failure::{Failure, Outcome};
+use crate::programs::is_runnable;
 use crate::ui;
 
 /// How a run would be started.
@@ -210,17 +211,6 @@ fn can_be_made(plan: &Plan, start: Start<'_>) -> bool {
     !sandbox::is_in_force(mode)
         || plan.settings.worktree.setup.is_some()
         || path.split(':').any(|folder| is_open(Utf8Path::new(folder)))
-}
-
-/// Whether a program can be found: by its path, or along PATH.
-pub(crate) fn is_runnable(program: &str, root: &Utf8Path) -> bool {
-    if program.contains('/') {
-        // A relative path is looked up in the worktree, where an earlier task may put it.
-        return !Utf8Path::new(program).is_absolute() || root.join(program).exists();
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .any(|folder| folder.join(program).is_file() || folder.join(format!("{program}.exe")).is_file())
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub use reading::{Before, DoneAgain, Folder, Given, Problem, ReadPlan, Reading, 
 pub use reports::{
     Account, Concludes, Conclusion, Elsewhere, FindsChecks, LooksElsewhere, NOT_FINISHED, ReportedAs, Tally,
 };
-pub use starter::{Asked, Begun, Starter, Worker};
+pub use starter::{Asked, Begun, ListText, Starter, UsualChecks, Worker};
 
 /// One system: what its files are, and what they say.
 pub trait System: Sync {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::addition::refused;
 use crate::client::Adapter;
-use crate::plan::Domain;
+use crate::plan::{Check, Domain};
 use crate::run::Refusal;
 use crate::time::Timestamp;
 
@@ -30,6 +30,23 @@ pub enum Worker {
     Missing,
 }
 
+/// What judges the tasks of a new plan that name no check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsualChecks<'a> {
+    /// `piton.toml` names them.
+    OfProject,
+    /// These were found in the project, each with the file that speaks for it.
+    Found(&'a [(Check, String)]),
+}
+
+/// A text that has a list, which is to become a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListText<'a> {
+    /// As messages name it.
+    pub name: &'a str,
+    pub bytes: &'a [u8],
+}
+
 /// What is known when a plan is created.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
@@ -42,6 +59,12 @@ pub struct Asked<'a> {
     pub typed: &'a str,
     /// For plans that hold settings.
     pub worker: Worker,
+    /// The same.
+    pub checks: UsualChecks<'a>,
+    /// Every key is to be explained.
+    pub is_full: bool,
+    /// Its tasks come from this text.
+    pub list: Option<ListText<'a>>,
     pub now: Timestamp,
     /// A file of the plan as it is now, by its name.
     pub read: &'a dyn Fn(&str) -> Option<String>,

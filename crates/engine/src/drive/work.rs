@@ -10,7 +10,7 @@ use piton_core::{answer, message};
 use super::order::{Order, Trouble};
 use super::{briefing, budget, copy, fence, iteration};
 use crate::agent::PROMPT;
-use crate::check_worktrees::{CopyError, copy_file};
+use crate::check_worktrees::{CopyError, copy_file, files_to_copy};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Rescued, Worktree};
 use crate::keeper::{Ended, Job, JobSpec, Outcome};
 use crate::{agent, checks, crash, disk, warm};
@@ -186,8 +186,8 @@ fn settle_earlier_jobs(order: &Order) -> Result<Vec<Command>, Trouble> {
 /// Copy what is not in git, and run the project's own set-up command.
 fn set_up(order: &Order) -> Result<(), Trouble> {
     let (setup, path) = (&order.run.settings.worktree, order.workplace()?);
-    for file in &setup.copy {
-        let copied = copy_file(&order.site.project, order.repo()?, &path, file.as_str());
+    for file in files_to_copy(&order.site.project, order.repo()?, setup)? {
+        let copied = copy_file(&order.site.project, order.repo()?, &path, &file);
         copied.map_err(|error| match error {
             CopyError::Git(error) => Trouble::Git(error),
             CopyError::Io(error) => Trouble::Io(error),

@@ -25,6 +25,7 @@ mod file;
 mod forward;
 mod halfway;
 mod history;
+mod ignored;
 mod index;
 mod leftover;
 mod lfs;

@@ -216,6 +216,17 @@ impl Repo {
         }
     }
 
+    /// The branch that `origin/HEAD` names: the main one of where the repository was cloned from, as far as git knows it.
+    pub fn branch_of_origin(&self) -> Result<Option<String>, GitError> {
+        const PREFIX: &str = "refs/remotes/origin/";
+        let answer = self.git.call(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]).answer()?;
+        match answer.code {
+            Some(0) => Ok(lossy(&answer.stdout).trim_end().strip_prefix(PREFIX).map(str::to_owned)),
+            Some(1) => Ok(None),
+            _ => Err(answer.failed()),
+        }
+    }
+
     pub fn branch_tip(&self, branch: &str) -> Result<Option<Oid>, GitError> {
         let name = super::branch::branch_ref(branch)?;
         match self.ref_in_file(&name) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use camino::Utf8Path;
 use piton_core::plan::Oid;
+use piton_core::survey::MOST_COPIED;
 use piton_engine::git::*;
 use piton_engine::lock::Lock;
 
@@ -225,4 +226,43 @@ fn commits_of_work_are_signed_where_the_persons_are() {
     sandbox.git("config gpg.program /bin/false");
     let refused = repo().commit_work(&tree, &[&base], "Work", None).unwrap_err().to_string();
     assert!(refused.contains("`git config piton.sign false` lets Piton commit"), "{refused}");
+}
+
+#[test]
+fn what_git_ignores_is_listed_and_what_a_file_includes_of_it() {
+    let sandbox = Sandbox::new();
+    let (repo, project) = (sandbox.repo(), sandbox.project());
+    assert_eq!(repo.ignored_in(&project).unwrap(), Vec::<String>::new());
+    assert_eq!(repo.included_in(&project).unwrap(), None);
+    sandbox.write(".gitignore", "cache/\n*.key\n");
+    for file in ["cache/a/1", "cache/2", "x.key", "lib/y.key", "lib/new"] {
+        sandbox.write(file, "x");
+    }
+    let mut ignored = repo.ignored_in(&project).unwrap();
+    ignored.sort();
+    assert_eq!(ignored, ["cache/", "lib/y.key", "x.key"]);
+    sandbox.write(".worktreeinclude", "cache/**\n!cache/2\n*.key\nnew\na\n");
+    let included = repo.included_in(&project).unwrap().unwrap();
+    assert_eq!(included.files, ["cache/a/1", "lib/y.key", "x.key"], "neither work nor what git has");
+    assert!(!included.has_more);
+    for nth in 0..MOST_COPIED {
+        sandbox.write(&format!("cache/a/more-{nth}"), "x");
+    }
+    let many = repo.included_in(&project).unwrap().unwrap();
+    assert!(many.has_more && many.files.len() <= MOST_COPIED);
+    // A link would name what somebody else wrote.
+    fs::rename(project.join(".worktreeinclude"), project.join("other")).unwrap();
+    std::os::unix::fs::symlink("other", project.join(".worktreeinclude")).unwrap();
+    assert_eq!(repo.included_in(&project).unwrap(), None);
+}
+
+#[test]
+fn the_main_branch_of_the_origin_is_known_where_git_knows_it() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo();
+    assert_eq!(repo.branch_of_origin().unwrap(), None);
+    sandbox.git("remote add origin .");
+    sandbox.git("fetch --quiet origin");
+    sandbox.git("remote set-head origin main");
+    assert_eq!(repo.branch_of_origin().unwrap().as_deref(), Some("main"));
 }

@@ -101,7 +101,7 @@ pub(crate) enum SystemCommand {
 pub(crate) enum Command {
     /// Watch scripted agents work on a plan in a scratch repository
     Demo(Deferred<DemoArgs>),
-    /// Write a commented starter plan
+    /// Write a plan to begin with, or make one of a list
     New(Deferred<NewArgs>),
     /// Check a plan: problems, layers, batches, critical path
     #[command(visible_alias = "validate")]
@@ -241,7 +241,7 @@ pub(crate) enum Command {
     Mcp(Deferred<McpArgs>),
     /// Print the exact prompt that an agent would get if it started on a task now
     Prompt(Deferred<PromptArgs>),
-    /// Set up a client to keep the ledger with Piton: skill, hook and MCP entry
+    /// Find checks, agents and plans, and write piton.toml; or set up a client
     Init(Deferred<InitArgs>),
     /// Answer a client's hook
     #[command(hide = true)]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::failure::{Failure, Outcome};
 use crate::notify::unsent::Unsent;
 use crate::notify::{desktop, webhook};
-use crate::preflight::is_runnable;
+use crate::programs::is_runnable;
 use crate::runs::engine;
 use crate::runs::flags::NotifyArg;
 use crate::ui;

@@ -3,7 +3,7 @@
 
 use camino::Utf8Path;
 
-use crate::preflight::is_runnable;
+use crate::programs::is_runnable;
 
 /// The notification service of a session on Linux.
 const SERVICE: &str = "org.freedesktop.Notifications";

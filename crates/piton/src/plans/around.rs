@@ -2,12 +2,14 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Check;
+use piton_core::survey::{self, CheckSeen};
 use piton_core::system::{Detects, Folder, SystemRef};
 use piton_core::toolchain::{self, Detected};
 use piton_engine::git::Repo;
 
 use crate::failure::{Failure, Outcome};
 use crate::plans::found::{How, folder_of};
+use crate::programs::missing;
 
 /// A file at a project's root that is larger than this configures nothing.
 const LARGEST: u64 = 1 << 20;
@@ -39,8 +41,38 @@ fn settled(check: &Check) -> Detected {
     Detected { about: toolchain::About::Test, check: check.clone(), from: String::new() }
 }
 
+/// A CI of more files than this is made by a program.
+const MOST_CI: usize = 50;
+
+/// The checks that a project has, its CI included; for those that cannot run here, the program that they lack.
+pub(crate) fn checks(root: &Utf8Path) -> Outcome<Vec<CheckSeen>> {
+    Ok(survey::checks(&files_at(root)?, &ci_files(root), &|check| missing(check, root)))
+}
+
+/// The files of a project's CI, by their names.
+pub(crate) fn ci_files(root: &Utf8Path) -> Vec<(String, String)> {
+    let mut names: Vec<String> = Vec::new();
+    for folder in ["", ".github/workflows"] {
+        let entries = root.join(folder).read_dir_utf8().into_iter().flatten().flatten();
+        let paths = entries.map(|entry| Utf8Path::new(folder).join(entry.file_name()).into_string());
+        names.extend(paths.filter(|path| survey::is_ci(path)));
+    }
+    names.sort();
+    names.truncate(MOST_CI);
+    let text = |name: String| {
+        let path = root.join(&name);
+        let is_plain = |data: std::fs::Metadata| data.is_file() && data.len() <= LARGEST;
+        path.symlink_metadata()
+            .is_ok_and(is_plain)
+            .then(|| std::fs::read(&path).ok())
+            .flatten()
+            .map(|bytes| (name, String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    names.into_iter().filter_map(text).collect()
+}
+
 /// The files at a project's root: their names, and the text of those that configure something.
-fn files_at(root: &Utf8Path) -> Outcome<Folder> {
+pub(crate) fn files_at(root: &Utf8Path) -> Outcome<Folder> {
     let mut files = Folder::default();
     for entry in root.read_dir_utf8().into_iter().flatten().flatten() {
         let path = entry.path();

@@ -8,6 +8,7 @@ mod seen;
 mod state;
 mod unchanged;
 
+pub(crate) use around::{checks, ci_files, files_at};
 pub(crate) use disk::OnDisk;
 pub(crate) use found::{FoundPlan, How, config, folder_of, notify, stays_inside};
 pub(crate) use seen::seen;

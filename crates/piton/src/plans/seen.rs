@@ -1,38 +1,83 @@
 //! Plans that lie where people keep them.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::system::{FileClaim, finding, systems};
+use piton_core::system::{FileClaim, SystemRef, finding, systems};
 
 use crate::plans::disk::OnDisk;
 
 /// Where plans that are single files are looked for.
 const FILES: [&str; 3] = ["", "plans", "docs/plans"];
+/// Folders below the place of a system that are looked into, such as `specs/001-login/tasks.md`.
+const DEEPEST: usize = 3;
+/// A place with more entries holds something else, too.
+const MOST: usize = 2000;
 
 /// The plans of a project, each by its file or folder. A file counts by its name, or by its content.
 pub(crate) fn seen(root: &Utf8Path) -> Vec<Utf8PathBuf> {
-    let entries = |place: &str| -> Vec<Utf8PathBuf> {
-        let entries = root.join(place).read_dir_utf8().into_iter().flatten().flatten();
-        let mut paths: Vec<Utf8PathBuf> = entries.map(|entry| entry.path().to_owned()).collect();
-        paths.sort();
-        paths
-    };
-    let files = FILES.iter().flat_map(|place| entries(place)).filter(|path| path.is_file() && is_plan(path));
-    let folders = systems().filter_map(|system| Some((system, system.files().usual_folder?)));
-    let folders = folders.flat_map(|(system, place)| {
-        let is_its = move |path: &Utf8PathBuf| {
-            path.is_dir() && finding::claimants(path.as_str(), &OnDisk).contains(&system)
+    let files = FILES.iter().flat_map(|place| entries(&root.join(place)));
+    let mut found: Vec<Utf8PathBuf> = files.filter(|path| path.is_file() && is_plan(path)).collect();
+    for system in systems() {
+        let Some(place) = system.files().usual_folder else { continue };
+        let of_place = if system.files().plan_is_file {
+            files_below(&root.join(place), system)
+        } else {
+            folders_in(&root.join(place), system)
         };
-        let is_archive =
-            move |path: &Utf8PathBuf| path.file_name() == system.files().archive.map(|archive| archive.place);
-        entries(place).into_iter().filter(move |path| !is_archive(path) && is_its(path))
-    });
-    files.chain(folders).collect()
+        for path in of_place {
+            if !found.contains(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+fn entries(place: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let entries = place.read_dir_utf8().into_iter().flatten().flatten();
+    let mut paths: Vec<Utf8PathBuf> = entries.map(|entry| entry.path().to_owned()).collect();
+    paths.sort();
+    paths
+}
+
+/// Folders that are plans of a system.
+fn folders_in(place: &Utf8Path, system: SystemRef) -> Vec<Utf8PathBuf> {
+    let is_its =
+        |path: &Utf8PathBuf| path.is_dir() && finding::claimants(path.as_str(), &OnDisk).contains(&system);
+    entries(place).into_iter().filter(|path| !is_archive(path, system) && is_its(path)).collect()
+}
+
+fn is_archive(path: &Utf8Path, system: SystemRef) -> bool {
+    system.files().archive.is_some_and(|archive| path.file_name() == Some(archive.place))
+}
+
+/// Files that are plans of a system, wherever they lie below its place. Links are not followed.
+fn files_below(place: &Utf8Path, system: SystemRef) -> Vec<Utf8PathBuf> {
+    let (mut found, mut looked) = (Vec::new(), 0);
+    let mut open = vec![(place.to_owned(), 0)];
+    while let Some((folder, depth)) = open.pop() {
+        let mut folders = Vec::new();
+        for path in entries(&folder) {
+            looked += 1;
+            let Ok(data) = path.symlink_metadata() else { continue };
+            if looked > MOST {
+                return found;
+            } else if data.is_dir() && depth < DEEPEST && !is_archive(&path, system) {
+                folders.push((path, depth + 1));
+            } else if data.is_file() && is_plan_of(&path, system) {
+                found.push(path);
+            }
+        }
+        // The first name is looked into first.
+        open.extend(folders.into_iter().rev());
+    }
+    found
 }
 
 fn is_plan(path: &Utf8Path) -> bool {
+    systems().filter(|system| system.files().plan_is_file).any(|system| is_plan_of(path, system))
+}
+
+fn is_plan_of(path: &Utf8Path, system: SystemRef) -> bool {
     let name = path.file_name().unwrap_or_default();
-    let is_claimed = |claim| claim == FileClaim::Yes;
-    systems().filter(|system| system.files().plan_is_file).any(|system| {
-        is_claimed(system.claims_file(name, path.as_str(), &OnDisk)) || system.collection(name).is_some()
-    })
+    system.claims_file(name, path.as_str(), &OnDisk) == FileClaim::Yes || system.collection(name).is_some()
 }

@@ -13,6 +13,7 @@ macro_rules! shows {
 mod adding;
 mod ahead;
 mod answers;
+mod beginning;
 mod caches;
 mod demo;
 mod escalation;

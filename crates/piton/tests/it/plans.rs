@@ -24,7 +24,7 @@ fn the_starter_can_be_planned_and_run() {
     --- stdout
     climb 2 tasks in 1 layer, layered, up to 3 at once
 
-    1-write Write it down
+    main main
       0  T1       Describe the project  [test -s NOTES.md]
       1  T2       Link the notes from the README ← T1  [grep -q NOTES.md README.md]
 

@@ -34,7 +34,9 @@ pub(in crate::system) fn read_agent(
     let adapters: Vec<(&str, Adapter)> = Adapter::all().map(|adapter| (adapter.name(), adapter)).collect();
     let said = section.choice(walk, "adapter", &adapters);
     let misspelt = said.is_none() && section.has("adapter");
-    let adapter = said.or(weaker.map(|agent| agent.adapter)).unwrap_or_default();
+    // Who names a command means that command, whichever client the weaker file names.
+    let own_command = || (section.has("command") && !misspelt).then(Adapter::default);
+    let adapter = said.or_else(own_command).or(weaker.map(|agent| agent.adapter)).unwrap_or_default();
     // Only the environment can be reused for another client.
     let same = weaker.filter(|agent| agent.adapter == adapter);
     let mut agent = same.cloned().unwrap_or_else(|| Agent {

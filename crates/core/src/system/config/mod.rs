@@ -8,6 +8,7 @@ pub(in crate::system) mod checks;
 pub(in crate::system) mod keys;
 mod name;
 mod notify;
+mod quote;
 pub(in crate::system) mod tables;
 pub(in crate::system) mod walk;
 
@@ -15,5 +16,6 @@ pub(crate) use checks::{CHECK_TIMEOUT, check_name, hidden_failures};
 pub(in crate::system) use name::LONGEST_NAME;
 pub use name::name_from;
 pub use notify::{Notify, Webhook, is_url};
+pub use quote::{toml_list, toml_text};
 pub use tables::DEFAULT_AGENT;
 pub use tables::{Config, Defaults, Order, Policy, Worktree, read_config};

@@ -4,6 +4,7 @@
 //! that is wrong, each at its own bytes. This module knows nothing about files, runs or running agents.
 
 mod add;
+mod from;
 mod links;
 mod new;
 mod read;
@@ -15,7 +16,9 @@ mod starter;
 mod tests;
 mod write;
 
-use super::config::{Config, LONGEST_NAME, checks, keys, name_from, tables as config, walk};
+use super::config::{
+    Config, LONGEST_NAME, checks, keys, name_from, tables as config, toml_list, toml_text, walk,
+};
 
 pub use crate::system::Worker;
 pub use add::add;

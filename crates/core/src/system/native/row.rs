@@ -81,11 +81,11 @@ impl System for Native {
     }
 
     fn starter(&self, words: &[String]) -> Result<Starter, Refusal> {
-        new::starter(words)
+        new::place(words)
     }
 
     fn begin(&self, asked: &Asked<'_>) -> Result<Begun, Refusal> {
-        Ok(new::begin(asked))
+        new::begin(asked)
     }
 
     fn fit(&self, plan: &Plan) -> Plan {

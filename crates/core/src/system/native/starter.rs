@@ -1,22 +1,72 @@
-//! The plan that `piton new` writes: small, complete, and explained where one looks.
+//! The plan that `piton new` writes: short, or with every key and its explanation.
 
-use super::name_from;
+use super::{name_from, toml_text};
 use crate::client::Adapter;
-use crate::system::Worker;
+use crate::system::{Asked, UsualChecks, Worker};
+use crate::terminal::one_line;
 
-/// A commented plan that runs unchanged, once there is an agent. An invalid name is made valid.
+/// A plan with every key explained. It runs unchanged, once there is an agent. An invalid name is made valid.
 pub fn starter(name: &str, worker: Worker) -> String {
-    let agents = match worker {
-        Worker::Client(adapter) => {
-            let others = Adapter::known().filter(|other| *other != adapter);
-            let others: Vec<String> = others.map(|other| format!("\"{}\"", other.name())).collect();
-            let said = format!("adapter = \"{}\"", adapter.name());
-            CLIENT.replacen("SAID", &format!("{said:27}# or {}", others.join(", ")), 1)
+    STARTER.replacen("AGENTS", &agents(worker), 1).replacen("NAME", &name_from(name), 1)
+}
+
+/// The same in about twenty lines, with the checks that the project has.
+pub(super) fn short(name: &str, asked: &Asked<'_>) -> String {
+    format!("{}\n{TASKS}", head(name, asked))
+}
+
+/// What stands before the tasks of a plan.
+pub(super) fn head(name: &str, asked: &Asked<'_>) -> String {
+    let typed = one_line(asked.typed);
+    let agents = match asked.worker {
+        Worker::Client(adapter) => format!("[agents.default]\n{}", adapter_line(adapter)),
+        Worker::OfProject | Worker::Missing => agents(asked.worker),
+    };
+    format!(
+        "# A plan for Piton: `piton plan {typed}` validates it, `piton run {typed}` works on it.\n\
+        # `piton new NAME --full` writes every key with an explanation.\n\
+        name = \"{}\"\n\n{agents}\n\n{}",
+        name_from(name),
+        defaults(asked.checks)
+    )
+}
+
+fn defaults(checks: UsualChecks<'_>) -> String {
+    match checks {
+        UsualChecks::OfProject => {
+            "# Tasks that name no checks of their own have those of piton.toml.\n".to_owned()
         }
+        UsualChecks::Found([]) => {
+            "[defaults]\n# checks = [\"make test\"]   # of tasks that name none\n".to_owned()
+        }
+        UsualChecks::Found(found) => {
+            let lines: Vec<String> =
+                found.iter().map(|(check, _)| toml_text(&check.run.to_string())).collect();
+            let mut files: Vec<&str> = found.iter().flat_map(|(_, why)| why.split(", ")).collect();
+            files.sort_unstable();
+            files.dedup();
+            let why = one_line(&files.join(", "));
+            format!(
+                "[defaults]           # for tasks that name no checks; found in {why}\nchecks = [{}]\n",
+                lines.join(", ")
+            )
+        }
+    }
+}
+
+fn agents(worker: Worker) -> String {
+    match worker {
+        Worker::Client(adapter) => CLIENT.replacen("SAID", &adapter_line(adapter), 1),
         Worker::OfProject => OF_PROJECT.to_owned(),
         Worker::Missing => no_client(),
-    };
-    STARTER.replacen("AGENTS", &agents, 1).replacen("NAME", &name_from(name), 1)
+    }
+}
+
+fn adapter_line(adapter: Adapter) -> String {
+    let others = Adapter::known().filter(|other| *other != adapter);
+    let others: Vec<String> = others.map(|other| format!("\"{}\"", other.name())).collect();
+    let said = format!("adapter = \"{}\"", adapter.name());
+    format!("{said:27}# or {}", others.join(", "))
 }
 
 fn no_client() -> String {
@@ -120,4 +170,18 @@ checks = [{ name = "link", run = ["grep", "-q", "NOTES.md", "README.md"], timeou
 # may_fail = true             # when its attempts are spent, the rest goes on without it
 # gate = true                 # it judges the whole: what lands later makes its checks run again
 # by_person = true            # a person does it: it waits in the inbox until it is reported done
+"##;
+
+const TASKS: &str = r##"[[task]]
+id = "T1"
+title = "Describe the project"
+prompt = "Write NOTES.md: what this project is, how it is built, how it is tested. At most one page."
+checks = ["test -s NOTES.md"]   # Piton runs these itself; an agent's word is not enough
+
+[[task]]
+id = "T2"
+title = "Link the notes from the README"
+prompt = "Add one line to README.md that links to NOTES.md. Create README.md if there is none."
+depends_on = ["T1"]             # it starts when T1 has landed
+checks = ["grep -q NOTES.md README.md"]
 "##;

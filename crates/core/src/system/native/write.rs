@@ -1,6 +1,7 @@
 //! A plan as `plan.toml`. What a native plan cannot express is left out; the export reads it back and compares.
 
 use super::checks::{check_name, usual_timeout};
+use super::{toml_list as list, toml_text as text};
 use crate::plan::{
     Agent, Argv, Budget, Check, Fences, Land, Pattern, Permissions, Plan, PromptBy, Protect, Sandbox,
     Schedule, Settings, TaskSpec, WorktreeSetup,
@@ -263,18 +264,8 @@ fn command(run: &Argv) -> String {
     if line.trim() == line && Argv::parse(&line) == *run { text(&line) } else { list(&run.words()) }
 }
 
-fn list<T: ToString>(items: &[T]) -> String {
-    let items: Vec<String> = items.iter().map(|item| text(&item.to_string())).collect();
-    format!("[{}]", items.join(", "))
-}
-
-/// In quotes. What JSON escapes, TOML does too, and one character more.
-fn text(raw: &str) -> String {
-    serde_json::Value::from(raw).to_string().replace('\u{7f}', "\\u007f")
-}
-
 /// Text of several lines as one writes it by hand.
-fn block(raw: &str) -> String {
+pub(super) fn block(raw: &str) -> String {
     if !raw.contains('\n') {
         return text(raw);
     }

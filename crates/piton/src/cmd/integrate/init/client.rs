@@ -5,44 +5,20 @@ use std::fs;
 use std::io::{self, BufRead, IsTerminal};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use piton_core::client::{Adapter, Content, Ledger, Part};
 use piton_core::line_diff;
 use piton_core::settings_file::{Spot, Unfit};
 use piton_engine::disk;
 
+use crate::cmd::integrate::init::flags::InitArgs;
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::runs::find;
 use crate::ui;
 
-#[derive(Debug, Args)]
-pub(crate) struct InitArgs {
-    /// The client that is to keep the ledger with Piton
-    #[arg(long = "for", value_name = "CLIENT", value_parser = client())]
-    pub client: Adapter,
-    /// Take it out again, exactly
-    #[arg(long)]
-    pub remove: bool,
-    /// Write without asking
-    #[arg(long)]
-    pub yes: bool,
-    /// The project [default: the one around this folder]
-    #[arg(long, value_name = "DIR")]
-    pub project_path: Option<Utf8PathBuf>,
-}
-
-/// One of the clients that can keep the ledger.
-fn client() -> impl TypedValueParser<Value = Adapter> {
-    let able = Adapter::known().filter(|client| client.ledger().is_some());
-    PossibleValuesParser::new(able.map(|client| client.name()))
-        .map(|name| Adapter::named(&name).unwrap_or_default())
-}
-
-pub(crate) fn init(args: &InitArgs) -> Outcome<Exit> {
+pub(super) fn init(client: Adapter, args: &InitArgs) -> Outcome<Exit> {
     let root = find::project(args.project_path.as_deref())?.root;
     let mut changes: Vec<Change> = Vec::new();
-    let Some(Ledger { parts, advice }) = args.client.ledger() else { return Ok(FINE) };
+    let Some(Ledger { parts, advice }) = client.ledger() else { return Ok(FINE) };
     for part in parts {
         let path = root.join(part.file);
         let nth = match changes.iter().position(|change| change.file == part.file) {
@@ -72,7 +48,7 @@ pub(crate) fn init(args: &InitArgs) -> Outcome<Exit> {
     if !args.yes && !agreed()? {
         let remove = if args.remove { " --remove" } else { "" };
         return Err(Failure::new("nothing was written")
-            .hint(format!("piton init --for {}{remove} --yes", args.client.name())));
+            .hint(format!("piton init --for {}{remove} --yes", client.name())));
     }
     changes.iter().try_for_each(Change::make)?;
     if !args.remove {
