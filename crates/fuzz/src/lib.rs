@@ -21,6 +21,7 @@ mod refs;
 mod rwkit;
 mod secrets;
 mod settings;
+mod specs;
 mod states;
 mod talk;
 mod templates;
@@ -61,6 +62,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "rwkit", check: todolists::rwkit, words: todolists::WORDS },
     Target { name: "todo", check: checklists::todo, words: checklists::WORDS },
     Target { name: "speckit", check: checklists::speckit, words: checklists::WORDS },
+    Target { name: "openspec", check: specs::openspec, words: specs::WORDS },
+    Target { name: "kiro", check: specs::kiro, words: specs::WORDS },
     Target { name: "state", check: states::state, words: states::WORDS },
     Target { name: "edits", check: states::heard, words: states::WORDS },
     Target { name: "issue_state", check: issues::state, words: issues::STATES },

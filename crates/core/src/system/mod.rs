@@ -15,8 +15,10 @@ pub mod finding;
 mod form;
 pub mod issue;
 pub mod iterative;
+pub mod kiro;
 pub mod kit;
 pub mod native;
+pub mod openspec;
 pub mod ops;
 mod pass;
 mod policy;
@@ -113,6 +115,11 @@ pub trait System: Sync {
 
     /// Where the folder of an older layout belongs by now. Its path is a real or an absolute one.
     fn outdated(&self, _folder: &str) -> Option<Outdated> {
+        None
+    }
+
+    /// Where a plan is by now that is no longer at this path, if the system's own program moves plans.
+    fn moved_to(&self, _plan: &str, _: &dyn Disk) -> Option<String> {
         None
     }
 
@@ -321,13 +328,15 @@ pub trait System: Sync {
 pub type SystemRef = &'static dyn System;
 
 /// Every system that this version knows. The first one is Piton's own.
-static SYSTEMS: [SystemRef; 7] = [
+static SYSTEMS: [SystemRef; 9] = [
     &native::Native,
     &execute::Execute,
     &issue::Issues,
     &rwkit::Rwkit,
     &iterative::Iterations,
     &speckit::SpecKit,
+    &openspec::OpenSpec,
+    &kiro::Kiro,
     // Of two that recognise a file by its name, the first one gets it: this one takes what is left.
     &todo::Todo,
 ];

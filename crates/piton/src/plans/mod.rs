@@ -119,8 +119,17 @@ fn place_of_name(given: &Utf8Path) -> Outcome<(Utf8PathBuf, SystemRef)> {
         Some((typed, place)) => {
             Failure::new(format!("there is no plan for {} in {place}", typed.what)).hint(typed.new)
         }
-        None => no_plan(given),
+        None => match moved(given)? {
+            Some(to) => Failure::new(format!("there is no plan at {given}; it was moved to {}", shown(&to))),
+            None => no_plan(given),
+        },
     })
+}
+
+/// Where the program of some system has moved a plan that is no longer at this path.
+fn moved(given: &Utf8Path) -> Outcome<Option<Utf8PathBuf>> {
+    let path = here()?.join(given);
+    Ok(systems().find_map(|system| system.moved_to(path.as_str(), &OnDisk)).map(Utf8PathBuf::from))
 }
 
 /// The folders of a system that go by a typed text, in the nearest place where such are kept.

@@ -6,6 +6,7 @@ use piton_core::plan::RunId;
 use piton_core::system::SystemRef;
 use piton_engine::journal::Journal;
 
+use crate::plans::OnDisk;
 use crate::runs::attempt;
 use crate::{paths, ui};
 
@@ -36,6 +37,9 @@ pub(crate) fn say(journal: &Journal, run: &RunId) {
 
 /// The folder in an archive whose state file names the run; a list is known by its name.
 fn moved_to(plan: &Utf8Path, system: SystemRef, run: &RunId) -> Option<Utf8PathBuf> {
+    if let Some(to) = system.moved_to(plan.as_str(), &OnDisk) {
+        return Some(to.into());
+    }
     let around = plan.parent()?;
     let archives = ARCHIVES.iter().map(|archive| around.join(archive));
     if system.files().of_project {

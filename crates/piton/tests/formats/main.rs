@@ -2,6 +2,8 @@
 //! byte by byte.
 #![cfg(unix)]
 
+mod kiro;
+mod openspec;
 mod speckit;
 mod todo;
 

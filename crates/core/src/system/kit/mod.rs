@@ -15,6 +15,7 @@ pub(crate) mod json;
 pub(in crate::system) mod labels;
 pub(in crate::system) mod links;
 pub mod mojibake;
+pub(in crate::system) mod numbered;
 pub mod outline;
 pub(in crate::system) mod problems;
 pub(in crate::system) mod projection;

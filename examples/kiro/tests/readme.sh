@@ -1,0 +1,1 @@
+test -s README.md

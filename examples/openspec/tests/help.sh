@@ -1,0 +1,1 @@
+sh spend.sh help | grep -q add
