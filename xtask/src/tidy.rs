@@ -41,8 +41,19 @@ const DOORS: [(&str, &[&str], &str); 4] = [
 ];
 
 /// The rooms of the systems in `crates/core/src/system`. None knows another; the rules and the engine ask the table.
-const ROOMS: [&str; 9] =
-    ["native", "execute", "issue", "rwkit", "iterative", "speckit", "openspec", "kiro", "todo"];
+const ROOMS: [&str; 11] = [
+    "native",
+    "execute",
+    "issue",
+    "rwkit",
+    "iterative",
+    "speckit",
+    "openspec",
+    "kiro",
+    "taskmaster",
+    "ralph",
+    "todo",
+];
 
 /// The same as variants.
 const VARIANTS: [&str; 6] = ["Native", "Execute", "Issue", "Rwkit", "Iterative", "Added"];

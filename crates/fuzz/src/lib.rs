@@ -13,6 +13,7 @@ mod folders;
 mod issues;
 mod iterations;
 mod iterative;
+mod json_plans;
 mod lists;
 mod names;
 mod outputs;
@@ -86,6 +87,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "settings", check: settings::settings, words: settings::WORDS },
     Target { name: "refs", check: refs::refs, words: refs::WORDS },
     Target { name: "templates", check: templates::templates, words: templates::WORDS },
+    Target { name: "taskmaster", check: json_plans::tasks, words: json_plans::TASKS },
+    Target { name: "ralph", check: json_plans::stories, words: json_plans::STORIES },
     Target { name: "requests", check: talk::request, words: talk::REQUESTS },
     Target { name: "stops", check: talk::stop, words: talk::STOPS },
     Target { name: "project", check: beginnings::project, words: beginnings::FILES },

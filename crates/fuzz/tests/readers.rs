@@ -100,6 +100,8 @@ targets![
     settings,
     refs,
     templates,
+    taskmaster,
+    ralph,
     requests,
     stops,
     project,

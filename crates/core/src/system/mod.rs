@@ -22,12 +22,14 @@ pub mod openspec;
 pub mod ops;
 mod pass;
 mod policy;
+pub mod ralph;
 mod reading;
 mod reports;
 pub mod rwkit;
 pub mod speckit;
 mod starter;
 pub mod state_files;
+pub mod taskmaster;
 pub mod todo;
 
 use std::fmt;
@@ -328,7 +330,7 @@ pub trait System: Sync {
 pub type SystemRef = &'static dyn System;
 
 /// Every system that this version knows. The first one is Piton's own.
-static SYSTEMS: [SystemRef; 9] = [
+static SYSTEMS: [SystemRef; 11] = [
     &native::Native,
     &execute::Execute,
     &issue::Issues,
@@ -337,6 +339,8 @@ static SYSTEMS: [SystemRef; 9] = [
     &speckit::SpecKit,
     &openspec::OpenSpec,
     &kiro::Kiro,
+    &taskmaster::TASKMASTER,
+    &ralph::RALPH,
     // Of two that recognise a file by its name, the first one gets it: this one takes what is left.
     &todo::Todo,
 ];

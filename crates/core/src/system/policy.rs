@@ -96,6 +96,8 @@ pub struct Files {
     pub of_project: bool,
     /// A plan is one file, not a folder.
     pub plan_is_file: bool,
+    /// What follows the name of such a file in the name of its lock, which programs that write it hold meanwhile.
+    pub lock_ending: Option<&'static str>,
     /// Where in a project plans usually lie, each in a folder or file of its own name.
     pub usual_folder: Option<&'static str>,
     /// What a state file has in it, where other programs have files of that name, too.

@@ -1,4 +1,5 @@
-//! The lock of the shell recipes: a file that exists while a script writes, made with `touch`, removed with `rm`.
+//! The lock of other programs: a file that exists while a script writes, made with `touch`, removed with `rm`. Some
+//! programs make a folder of that name instead.
 
 use std::fs;
 use std::io;
@@ -32,7 +33,8 @@ impl Touched {
         }
         // The caller holds a lock that dies with its process, so a file of ours in here was left behind.
         if is_stale(path) || is_ours(path) {
-            match fs::remove_file(path) {
+            let removed = if path.is_dir() { fs::remove_dir(path) } else { fs::remove_file(path) };
+            match removed {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 // Only one Piton process at a time gets here: the lock is free now, unless a script is quicker.
                 _ => return Touched::try_take(path),
@@ -93,5 +95,18 @@ mod tests {
         fs::write(&path, "another process\n").expect("our own file");
         drop(held);
         assert!(path.exists(), "what is not ours stays");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_is_a_lock_as_well() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = Utf8PathBuf::from_path_buf(folder.path().join("x.lock")).expect("UTF-8");
+        fs::create_dir(&path).expect("a new folder");
+        assert!(Touched::try_take(&path).expect("readable").is_none());
+        let long_ago = clock::system_time(clock::now()) - 2 * STALE;
+        File::open(&path).and_then(|folder| folder.set_modified(long_ago)).expect("our own folder");
+        drop(Touched::try_take(&path).expect("readable").expect("stale"));
+        assert!(!path.exists());
     }
 }

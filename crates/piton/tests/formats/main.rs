@@ -4,7 +4,9 @@
 
 mod kiro;
 mod openspec;
+mod ralph;
 mod speckit;
+mod taskmaster;
 mod todo;
 
 use piton_testkit::sandbox::Sandbox;
@@ -14,12 +16,16 @@ fn project(example: &str, script: &str) -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_piton"));
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/");
     sandbox.copy(format!("{examples}{example}"), "");
-    sandbox.script(script);
+    act(&sandbox, script);
     let (agents, binary) = (sandbox.root().join("agents.script"), env!("CARGO_BIN_EXE_piton"));
     let agent = format!("\n[agents.default]\ncommand = [\"{binary}\", \"scripted-agent\", \"{agents}\"]\n");
     sandbox.write("piton.toml", &(sandbox.read("piton.toml") + &agent + "\n[policy]\nbackoff = \"0s\"\n"));
     sandbox.commit("Plan");
     sandbox
+}
+
+fn act(sandbox: &Sandbox, script: &str) {
+    sandbox.script(&script.replace("SIDE", sandbox.root().as_str()));
 }
 
 /// The tasks that landed, in order.
@@ -29,4 +35,11 @@ fn landed(sandbox: &Sandbox) -> Vec<String> {
         line.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(id, _)| id.to_owned())
     };
     log.lines().filter_map(id).collect()
+}
+
+/// What `piton status` says of a task.
+fn status(sandbox: &Sandbox, id: &str) -> String {
+    let told = sandbox.run(&format!("status {id} --json")).exits(0).stdout;
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    told["status"].as_str().expect("a status").to_owned()
 }

@@ -12,6 +12,8 @@ pub(in crate::system) mod files;
 pub(in crate::system) mod foreign;
 pub mod guardrails;
 pub(crate) mod json;
+pub(in crate::system) mod json_edit;
+pub(in crate::system) mod json_texts;
 pub(in crate::system) mod labels;
 pub(in crate::system) mod links;
 pub mod mojibake;

@@ -173,7 +173,9 @@ impl Mirror {
         let (Some(folder), Ok(Some(repo))) = (folder, self.project.repo_or_store()) else { return };
         let files: Vec<Utf8PathBuf> =
             self.system.files().offered.iter().map(|name| folder.join(name)).collect();
-        for path in files.iter().flat_map(|file| with_neighbours(file)) {
+        let lock = self.lock_of_others(&self.plan).filter(|_| !self.has_state);
+        let lock = lock.and_then(|lock| lock.strip_prefix(&root).ok().map(ToString::to_string));
+        for path in files.iter().flat_map(|file| with_neighbours(file)).chain(lock) {
             // If git still sees the file, that does no other harm.
             let _ = repo.exclude(&path);
         }
@@ -221,13 +223,13 @@ impl Mirror {
         fs::create_dir_all(&folder).map_err(FilesError::io(&folder))?;
         let lock = self.own_lock();
         let _own = Lock::take(&lock).map_err(FilesError::io(&lock))?;
-        // Only the scripts of systems with a state file know this lock.
-        let touch = path.with_extension("lock");
-        let touched = match self.has_state {
-            true => Touched::try_take(&touch).map_err(FilesError::io(&touch))?.map(Some),
-            false => Some(None),
+        let _touched = match self.lock_of_others(&path) {
+            None => None,
+            Some(touch) => match Touched::try_take(&touch).map_err(FilesError::io(&touch))? {
+                Some(touched) => Some(touched),
+                None => return Ok(Some(Wait::Lock(touch))),
+            },
         };
-        let Some(_touched) = touched else { return Ok(Some(Wait::Lock(touch))) };
         if self.is_being_written(&path)? {
             self.settled = None;
             return Ok(Some(Wait::HalfWritten(path)));
@@ -289,13 +291,19 @@ impl Mirror {
         self.project.home.join(format!("locks/file-{whose}.lock"))
     }
 
+    /// The lock that other programs hold while they write: the scripts of a system with a state file, or the programs
+    /// that write a plan.
+    fn lock_of_others(&self, path: &Utf8Path) -> Option<Utf8PathBuf> {
+        if self.has_state {
+            return Some(path.with_extension("lock"));
+        }
+        self.system.files().lock_ending.map(|ending| Utf8PathBuf::from(format!("{path}{ending}")))
+    }
+
     /// A lock file of the shell recipes that lies beside the state file although no Piton process works on it, and its
     /// age.
     pub fn lock_left(&self) -> Option<LockLeft> {
-        if !self.has_state {
-            return None;
-        }
-        let path = self.path.with_extension("lock");
+        let path = self.lock_of_others(&self.path)?;
         let age = touched::age(&path)?;
         let by_piton = touched::is_ours(&path);
         let is_at_work = by_piton && Lock::is_held(&self.own_lock());

@@ -18,6 +18,8 @@ mod order;
 mod paths;
 mod preview;
 #[cfg(test)]
+pub(in crate::system) mod testing;
+#[cfg(test)]
 mod tests;
 mod wording;
 
@@ -28,7 +30,7 @@ use serde_json::Value;
 
 use self::left::Left;
 use self::preview::{LineStarts, Source};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Content, Group, GroupId, Plan, RepoPath, Schedule, Settings, TaskId, TaskSpec, Words};
 use crate::system::config::name_from;
 use crate::system::kit::takeover::{LeftFiles, Legacy};
@@ -52,6 +54,8 @@ pub(in crate::system) use wording::title_of;
 #[derive(Clone, Debug, Default)]
 pub(in crate::system) struct Draft {
     pub(in crate::system) name: String,
+    /// The branch that the work is to land on, if the plan names one that git would take.
+    pub(in crate::system) branch: Option<String>,
     pub(in crate::system) groups: Vec<Phase>,
     pub(in crate::system) tasks: Vec<DraftTask>,
     pub(in crate::system) order: Order,
@@ -144,6 +148,7 @@ pub(in crate::system) struct DraftReading {
     reading: Reading,
     /// Of each task of the plan.
     sources: Vec<Source>,
+    branch: Option<String>,
 }
 
 impl ReadPlan for DraftReading {
@@ -153,6 +158,10 @@ impl ReadPlan for DraftReading {
 
     fn reading_mut(&mut self) -> &mut Reading {
         &mut self.reading
+    }
+
+    fn branch(&self) -> Option<String> {
+        self.branch.clone()
     }
 
     fn preview(&self, plan: &Plan, all: bool) -> Option<Vec<Line>> {
@@ -203,7 +212,8 @@ impl Draft {
             before.insert(ids[nth].clone(), task.before());
         }
         self.tell_unjudged(&unjudged, &ids);
-        if specs.is_empty() {
+        let is_broken = self.problems.iter().any(|problem| problem.diagnostic.severity == Severity::Error);
+        if specs.is_empty() && !is_broken {
             let file = self.tasks.first().map_or(given.place, |task| &task.file).to_owned();
             let told = Diagnostic::error(0..0, "this plan has no tasks");
             self.problem(&file, told.label("Piton found nothing here that it could work on"));
@@ -216,9 +226,9 @@ impl Draft {
         };
         Problem::sort(&mut self.problems);
         let plan = Plan { name: name_from(&self.name), groups, tasks: specs, settings };
-        let Draft { problems, texts, .. } = self;
+        let Draft { problems, texts, branch, .. } = self;
         let reading = Reading { plan, problems, texts, project_path: None, before };
-        DraftReading { reading, sources }
+        DraftReading { reading, sources, branch }
     }
 
     /// The groups that have tasks, to which their tasks are given.

@@ -1,0 +1,100 @@
+//! Writing back that a story is done: the bytes of one flag.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::file;
+use crate::chronicle::Chronicle;
+use crate::plan::TaskId;
+use crate::run::State;
+use crate::system::kit::boxes::Ticked;
+use crate::system::kit::json::{self, Node};
+use crate::system::kit::json_edit::{self, Change};
+use crate::system::kit::outline::Word;
+use crate::system::kit::text;
+use crate::system::state_files::{Companion, Reconciled, TickedList};
+
+/// The file as a list whose stories are ticked off.
+static LIST: TickedList = TickedList { name: None, ticked, tick, holds };
+
+/// The plan's own file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoryFile;
+
+impl Companion for StoryFile {
+    fn name(&self) -> Option<&'static str> {
+        LIST.name()
+    }
+
+    fn is_list(&self) -> bool {
+        true
+    }
+
+    fn opened(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        LIST.opened(bytes)
+    }
+
+    fn reconcile(
+        &self,
+        found: Option<&[u8]>,
+        state: &State,
+        chronicle: &Chronicle,
+        claimed: &[TaskId],
+        shown: &BTreeSet<TaskId>,
+    ) -> Reconciled {
+        LIST.reconcile(found, state, chronicle, claimed, shown)
+    }
+
+    fn is_like(&self, bytes: &[u8]) -> bool {
+        read(bytes).is_some_and(|(_, root)| file::stories(&root).is_some())
+    }
+
+    fn holds(&self, now: &[u8], left: &[u8]) -> bool {
+        holds(now, left)
+    }
+}
+
+fn read(bytes: &[u8]) -> Option<(String, Node)> {
+    let text = text::decode(bytes).text;
+    let (root, _) = json::parse(&text).ok()?;
+    Some((text, root))
+}
+
+/// The stories whose flags say that they are done.
+pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
+    let Some((_, root)) = read(bytes) else { return BTreeMap::new() };
+    let Some(stories) = file::stories(&root) else { return BTreeMap::new() };
+    let all = stories.ids().into_iter().zip(&stories.stories);
+    all.filter(|(_, story)| stories.is_done(story)).map(|(id, _)| (id, None)).collect()
+}
+
+/// The file with the flags of these stories as they stand. `None` if it is not JSON, or not UTF-8.
+pub fn tick(bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {
+    let (text, root) = read(bytes)?;
+    let stories = file::stories(&root)?;
+    let ids = stories.ids();
+    let mut changes: Vec<Change> = Vec::new();
+    for (id, story) in ids.iter().zip(&stories.stories) {
+        let Some(word) = stand.get(id) else { continue };
+        let is_done = *word == Word::Completed;
+        if is_done != stories.is_done(story) {
+            let value = if is_done { "true" } else { "false" };
+            changes.extend(json_edit::set(&text, story.node, stories.flag, value));
+        }
+    }
+    let known: BTreeSet<&TaskId> = ids.iter().collect();
+    let missing = stand.keys().filter(|id| !known.contains(id)).cloned().collect();
+    let bytes = json_edit::write(bytes, &text, changes)?;
+    Some(Ticked { bytes, missing })
+}
+
+/// Whether everything of the second version is in the first, but for the flags.
+fn holds(now: &[u8], left: &[u8]) -> bool {
+    let bare = |bytes: &[u8]| {
+        let (text, root) = read(bytes)?;
+        let stories = file::stories(&root)?;
+        let open = stories.stories.iter().filter(|story| story.node.get(stories.flag).is_some());
+        let changes = open.filter_map(|story| json_edit::set(&text, story.node, stories.flag, "false"));
+        json_edit::write(bytes, &text, changes.collect())
+    };
+    matches!((bare(now), bare(left)), (Some(now), Some(left)) if now == left)
+}
