@@ -79,5 +79,14 @@ fn is_plan(path: &Utf8Path) -> bool {
 
 fn is_plan_of(path: &Utf8Path, system: SystemRef) -> bool {
     let name = path.file_name().unwrap_or_default();
-    system.claims_file(name, path.as_str(), &OnDisk) == FileClaim::Yes || system.collection(name).is_some()
+    let folder = path.parent().map_or("", Utf8Path::as_str);
+    let makes_its_folder = || {
+        system.claims_folder(folder, &OnDisk).is_some_and(|claim| claim.file == name)
+            && finding::claimants(folder, &OnDisk).contains(&system)
+    };
+    match system.claims_file(name, path.as_str(), &OnDisk) {
+        FileClaim::Yes => true,
+        FileClaim::InItsFolder => makes_its_folder(),
+        FileClaim::No | FileClaim::LastResort => system.collection(name).is_some(),
+    }
 }

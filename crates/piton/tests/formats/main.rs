@@ -43,3 +43,19 @@ fn status(sandbox: &Sandbox, id: &str) -> String {
     let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
     told["status"].as_str().expect("a status").to_owned()
 }
+
+#[test]
+fn init_finds_the_plan_of_every_tool() {
+    let plans = [
+        ("todo", "TODO.md"),
+        ("speckit", "specs/001-albums/tasks.md"),
+        ("openspec", "openspec/changes/add-total/tasks.md"),
+        ("kiro", ".kiro/specs/word-count/tasks.md"),
+        ("taskmaster", ".taskmaster/tasks/tasks.json"),
+        ("ralph", "prd.json"),
+    ];
+    for (example, plan) in plans {
+        let sandbox = project(example, "");
+        let _ = sandbox.run("init --dry-run").exits(0).says(&format!("piton plan {plan}"));
+    }
+}

@@ -116,7 +116,7 @@ fn a_person_ticks_a_box_while_the_run_goes_on() {
         .replace("backoff = \"0s\"", "backoff = \"0s\"\norder = \"free\"\nmax_parallel = 1");
     sandbox.write("piton.toml", &settings);
     sandbox.commit("In any order");
-    ["begun", "gate"].map(|name| sandbox.fifo(name));
+    let _ = ["begun", "gate"].map(|name| sandbox.fifo(name));
     let mut run = sandbox.piton(["run", "TODO.md"]).spawn();
     run.until_at(&sandbox, "begun");
     sandbox.write("docs/use.md", "shelf.sh add and shelf.sh find\n");
