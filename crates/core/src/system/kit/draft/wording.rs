@@ -10,7 +10,8 @@ const LONGEST: usize = 100;
 /// there.
 pub(in crate::system) fn title_of(text: &str) -> String {
     let plain = text.replace("**", "").replace("__", "");
-    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain: String = words.chars().filter(|c| !c.is_control()).collect();
     let Some((end, _)) = plain.char_indices().nth(LONGEST) else { return plain };
     let cut = &plain[..end];
     let cut = cut.rsplit_once(' ').map_or(cut, |(words, _)| words);
