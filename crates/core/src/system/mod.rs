@@ -120,7 +120,7 @@ pub trait System: Sync {
         None
     }
 
-    /// Where a plan is by now that is no longer at this path, if the system's own program moves plans.
+    /// The new place of a plan that the system's own program has moved away from this path.
     fn moved_to(&self, _plan: &str, _: &dyn Disk) -> Option<String> {
         None
     }

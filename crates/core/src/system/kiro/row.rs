@@ -3,7 +3,7 @@
 use super::place::{LIST, SPECS, Spec};
 use super::read::{self, DEPTH};
 use crate::system::finding::join;
-use crate::system::kit::numbered;
+use crate::system::kit::{boxes, numbered};
 use crate::system::state_files::{Companion, TickedList};
 use crate::system::{
     Claim, Detects, Disk, FileClaim, Files, Folder, Form, Given, Policy, ReadPlan, Strength, System,
@@ -71,4 +71,5 @@ pub static TASKS: TickedList = TickedList {
     ticked: |bytes| numbered::ticked(bytes, DEPTH),
     tick: |bytes, stand| numbered::tick(bytes, stand, DEPTH),
     holds: numbered::holds,
+    is_like: boxes::has_boxes,
 };

@@ -134,6 +134,12 @@ pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     ticked.map(|(nth, node)| (node.id.clone(), against(nth, node))).collect()
 }
 
+/// Whether a text has a box at all.
+pub fn has_boxes(bytes: &[u8]) -> bool {
+    let text = text::decode(bytes).text;
+    text.contains("[ ]") || checklist::scan(&text).items().next().is_some()
+}
+
 /// The text without what changes during the work: every box is open, and there are no status words.
 pub fn bare(bytes: &[u8]) -> String {
     let text = text::decode(bytes).text;

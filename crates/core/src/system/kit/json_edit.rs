@@ -1,4 +1,4 @@
-//! Changing single values of a JSON text: every other byte stays, and nothing is written anew.
+//! Changes single values of a JSON text. Every other byte stays as it is.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! Ralph loops in the table of systems.
 
-use super::write::StoryFile;
+use super::write::LIST;
 use super::{FILE, PROGRESS, file, read};
 use crate::system::finding::join;
 use crate::system::kit::{json, text};
@@ -14,9 +14,6 @@ pub struct Ralph;
 
 /// Its row.
 pub static RALPH: Ralph = Ralph;
-
-/// The file of stories, which is also what a run writes.
-static STORIES: StoryFile = StoryFile;
 
 impl System for Ralph {
     fn name(&self) -> &'static str {
@@ -66,7 +63,7 @@ impl System for Ralph {
     }
 
     fn companions(&self, _: &dyn Fn(&str) -> bool) -> Vec<&'static dyn Companion> {
-        vec![&STORIES]
+        vec![&LIST]
     }
 }
 

@@ -3,54 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::file;
-use crate::chronicle::Chronicle;
 use crate::plan::TaskId;
-use crate::run::State;
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::json::{self, Node};
 use crate::system::kit::json_edit::{self, Change};
 use crate::system::kit::outline::Word;
 use crate::system::kit::text;
-use crate::system::state_files::{Companion, Reconciled, TickedList};
+use crate::system::state_files::TickedList;
 
-/// The file as a list whose stories are ticked off.
-static LIST: TickedList = TickedList { name: None, ticked, tick, holds };
+/// The plan's own file, as a list whose stories are ticked off.
+pub(super) static LIST: TickedList = TickedList { name: None, ticked, tick, holds, is_like };
 
-/// The plan's own file.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StoryFile;
-
-impl Companion for StoryFile {
-    fn name(&self) -> Option<&'static str> {
-        LIST.name()
-    }
-
-    fn is_list(&self) -> bool {
-        true
-    }
-
-    fn opened(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        LIST.opened(bytes)
-    }
-
-    fn reconcile(
-        &self,
-        found: Option<&[u8]>,
-        state: &State,
-        chronicle: &Chronicle,
-        claimed: &[TaskId],
-        shown: &BTreeSet<TaskId>,
-    ) -> Reconciled {
-        LIST.reconcile(found, state, chronicle, claimed, shown)
-    }
-
-    fn is_like(&self, bytes: &[u8]) -> bool {
-        read(bytes).is_some_and(|(_, root)| file::stories(&root).is_some())
-    }
-
-    fn holds(&self, now: &[u8], left: &[u8]) -> bool {
-        holds(now, left)
-    }
+fn is_like(bytes: &[u8]) -> bool {
+    read(bytes).is_some_and(|(_, root)| file::stories(&root).is_some())
 }
 
 fn read(bytes: &[u8]) -> Option<(String, Node)> {

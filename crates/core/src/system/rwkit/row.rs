@@ -13,7 +13,7 @@ use crate::system::config::Config;
 use crate::system::edit::Edit;
 use crate::system::export::{Names, Source, Written};
 use crate::system::kit::takeover::StateOf;
-use crate::system::kit::text;
+use crate::system::kit::{self, text};
 use crate::system::ops::Ops;
 use crate::system::state_files::{Companion, Picture, Place, TickedList};
 use crate::system::{
@@ -220,4 +220,5 @@ pub static LIST: TickedList = TickedList {
         let open = |bytes| text::decode(bytes).text.replace("[x]", "[ ]").replace("[X]", "[ ]");
         open(now) == open(left)
     },
+    is_like: kit::boxes::has_boxes,
 };

@@ -340,10 +340,14 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    /// A file that nobody has filled in asks for nothing.
+    /// A file that nobody has filled in asks for nothing. A text that only speaks of its placeholders is no template.
     fn refuse_templates(&mut self) {
-        for left in ["[FEATURE NAME]", "TXXX"] {
-            if let Some(at) = self.text.find(left) {
+        let is_heading: fn(&LineKind) -> bool = |kind| matches!(kind, LineKind::Heading(_));
+        let is_item: fn(&LineKind) -> bool = |kind| matches!(kind, LineKind::Item(_));
+        for (left, is_its) in [("[FEATURE NAME]", is_heading), ("TXXX", is_item)] {
+            let mut lines = self.list.lines.iter().filter(|line| is_its(&line.kind));
+            let at = lines.find_map(|line| Some(line.text.start + self.text[line.text.clone()].find(left)?));
+            if let Some(at) = at {
                 let told = Diagnostic::error(at..at + left.len(), "this is the template of a task list");
                 self.problems.push(told.label("not filled in").help("let `/speckit.tasks` write it"));
             }

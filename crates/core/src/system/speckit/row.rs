@@ -6,7 +6,7 @@ use super::ids::id_at;
 use super::read::{draft, plan};
 use crate::plan::TaskId;
 use crate::system::finding::join;
-use crate::system::kit::boxes::Ticked;
+use crate::system::kit::boxes::{self, Ticked};
 use crate::system::kit::checklist::{self, Kind};
 use crate::system::kit::draft::{holds, sign_of, tick_in, ticked_in};
 use crate::system::kit::outline::Word;
@@ -89,7 +89,8 @@ impl System for SpecKit {
 }
 
 /// The plan itself.
-pub(super) static LIST: TickedList = TickedList { name: None, ticked, tick, holds };
+pub(super) static LIST: TickedList =
+    TickedList { name: None, ticked, tick, holds, is_like: boxes::has_boxes };
 
 fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     ticked_in(draft(&text::decode(bytes).text, ""))

@@ -193,6 +193,12 @@ fn lists_of_every_habit_are_read() {
     ));
 }
 
+#[test]
+fn a_list_that_speaks_of_placeholders_is_no_template() {
+    let told = plain("# Tasks: Albums\nIds look like TXXX, and titles like [FEATURE NAME].\n- [ ] T001 a\n");
+    assert!(!told.contains("template"), "{told}");
+}
+
 struct Files(BTreeMap<&'static str, &'static str>);
 
 impl Disk for Files {

@@ -26,6 +26,8 @@ pub struct TickedList {
     pub tick: fn(&[u8], &BTreeMap<TaskId, Word>) -> Option<Ticked>,
     /// Whether everything of the second version is in the first, ticks and words for a status aside.
     pub holds: fn(&[u8], &[u8]) -> bool,
+    /// Whether a text could be a version of it.
+    pub is_like: fn(&[u8]) -> bool,
 }
 
 impl Companion for TickedList {
@@ -55,7 +57,7 @@ impl Companion for TickedList {
     }
 
     fn is_like(&self, bytes: &[u8]) -> bool {
-        !(self.ticked)(bytes).is_empty() || String::from_utf8_lossy(bytes).contains("[ ]")
+        (self.is_like)(bytes)
     }
 
     fn holds(&self, now: &[u8], left: &[u8]) -> bool {
@@ -71,6 +73,7 @@ impl TickedList {
             ticked: boxes::ticked,
             tick: boxes::tick,
             holds: |now, left| boxes::bare(now).starts_with(&boxes::bare(left)),
+            is_like: boxes::has_boxes,
         }
     }
 

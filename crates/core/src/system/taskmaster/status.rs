@@ -14,7 +14,7 @@ pub(super) const OPEN: &str = "pending";
 pub(super) const WORDS: [&str; 9] =
     [OPEN, DONE, COMPLETED, "in-progress", "review", "deferred", "blocked", "cancelled", "todo"];
 
-/// How far a task is. `None`: there is no such word. A task without a status has not been begun.
+/// How far a task is. `None`: this word is not a status. A task without a status has not begun.
 pub(super) fn standing(status: Option<&Node>) -> Option<Standing> {
     let word = match status.map(|node| &node.kind) {
         None | Some(Kind::Null) => return Some(Standing::Open),

@@ -17,7 +17,7 @@ use crate::system::state_files::{Companion, Put, Reconciled, TickedList};
 use crate::time::Timestamp;
 
 /// The file as a list whose tasks are ticked off.
-static LIST: TickedList = TickedList { name: None, ticked, tick, holds };
+static LIST: TickedList = TickedList { name: None, ticked, tick, holds, is_like };
 
 /// The plan's own file.
 #[derive(Clone, Copy, Debug)]
@@ -58,12 +58,16 @@ impl Companion for TaskFile {
     }
 
     fn is_like(&self, bytes: &[u8]) -> bool {
-        json::parse(&text::decode(bytes).text).is_ok_and(|(root, _)| file::is_one(&root))
+        LIST.is_like(bytes)
     }
 
     fn holds(&self, now: &[u8], left: &[u8]) -> bool {
-        holds(now, left)
+        LIST.holds(now, left)
     }
+}
+
+fn is_like(bytes: &[u8]) -> bool {
+    json::parse(&text::decode(bytes).text).is_ok_and(|(root, _)| file::is_one(&root))
 }
 
 /// A file that was read.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::read::{draft, plan};
 use crate::plan::TaskId;
 use crate::system::finding::join;
-use crate::system::kit::boxes::Ticked;
+use crate::system::kit::boxes::{self, Ticked};
 use crate::system::kit::checklist;
 use crate::system::kit::draft::{holds, sign_of, tick_in, ticked_in};
 use crate::system::kit::outline::Word;
@@ -101,7 +101,8 @@ impl System for Todo {
 }
 
 /// The plan itself.
-pub(super) static LIST: TickedList = TickedList { name: None, ticked, tick, holds };
+pub(super) static LIST: TickedList =
+    TickedList { name: None, ticked, tick, holds, is_like: boxes::has_boxes };
 
 fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     ticked_in(draft(&text::decode(bytes).text, ""))

@@ -46,7 +46,7 @@ impl Draft {
                 match known.get(&need.name.to_lowercase()) {
                     Some(other) if *other == nth => {}
                     Some(other) if self.tasks[*other].standing == Standing::Dropped => {
-                        let message = format!("{} waits for a task that is not to be done", ids[nth]);
+                        let message = format!("{} waits for a task that was dropped", ids[nth]);
                         let said = Diagnostic::warning(need.at.clone(), message);
                         told.push((task.file.clone(), said.label("not waited for")));
                     }

@@ -111,7 +111,7 @@ fn what_was_dropped_is_not_there_and_not_waited_for() {
     assert_eq!(edges(&reading), "A← C←A");
     assert_eq!(
         problems(&reading),
-        ["C waits for a task that is not to be done: not waited for", "there is no task `X`: not waited for",]
+        ["C waits for a task that was dropped: not waited for", "there is no task `X`: not waited for",]
     );
 }
 

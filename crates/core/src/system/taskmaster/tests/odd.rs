@@ -114,7 +114,7 @@ fn what_is_waited_for_may_be_gone_or_not_to_be_done() {
     3 "C"
     4 "D"
     .taskmaster/tasks/tasks.json:1:76: warning: there is no task `16` (not waited for)
-    .taskmaster/tasks/tasks.json:1:83: warning: 1 waits for a task that is not to be done (not waited for)
+    .taskmaster/tasks/tasks.json:1:83: warning: 1 waits for a task that was dropped (not waited for)
     .taskmaster/tasks/tasks.json:1:143: warning: there is no subtask `9.1` (not waited for)
     .taskmaster/tasks/tasks.json:3:88: warning: 3 and 1 would wait for each other (this subtask does not make its task wait)
     .taskmaster/tasks/tasks.json:4:55: warning: `dependencies` must be a list, not text (ignored)
