@@ -28,6 +28,21 @@ impl FileStamp {
     }
 }
 
+/// How many bytes are free for the user on the disk of a folder, which need not exist yet. `None`: the system does not tell.
+pub fn room(folder: &Utf8Path) -> Option<u64> {
+    #[cfg(unix)]
+    {
+        let there = folder.ancestors().find(|above| above.exists())?;
+        let disk = rustix::fs::statvfs(there.as_std_path()).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = folder;
+        None
+    }
+}
+
 /// Replace `path` by `bytes` so that a crash leaves either the old file or the new one.
 pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let folder = folder_of(path);

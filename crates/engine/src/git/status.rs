@@ -64,6 +64,13 @@ pub(super) fn look(git: &Git, git_dir: &Utf8Path, paths: &[OsString]) -> Result<
     Ok(status)
 }
 
+/// Tracked files that differ from HEAD, staged or not.
+pub(super) fn changed(git: &Git) -> Result<Vec<String>, GitError> {
+    let call =
+        git.call(["status", "--porcelain=v2", "-z", "--untracked-files=no", "--ignore-submodules=dirty"]);
+    Ok(Status::parse(&call.arg("--no-renames").bytes()?).dirty)
+}
+
 impl Status {
     /// What `status --porcelain=v2 -z` lists.
     pub(super) fn parse(list: &[u8]) -> Status {

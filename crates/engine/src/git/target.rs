@@ -123,6 +123,28 @@ impl Repo {
         Ok(self.holders(branch)?.into_iter().find(|holder| holder.path.exists()).map(|holder| holder.path))
     }
 
+    /// What a landing on `branch` would wait for if it came now, whatever it changes. Nothing is touched.
+    pub fn in_the_way(&self, branch: &str) -> Result<Option<Wait>, GitError> {
+        if let Some(wait) = self.rewriting(branch)? {
+            return Ok(Some(wait));
+        }
+        let holders = self.holders(branch)?;
+        if let Some(holder) = holders.iter().find(|holder| !holder.path.exists() && holder.locked.is_some()) {
+            return Ok(Some(Wait::Away { checkout: holder.path.clone() }));
+        }
+        let here: Vec<&Checkout> = holders.iter().filter(|holder| holder.path.exists()).collect();
+        let [holder] = here[..] else {
+            let paths: Vec<Utf8PathBuf> = here.iter().map(|holder| holder.path.clone()).collect();
+            return Ok((!paths.is_empty()).then_some(Wait::SeveralCheckouts { paths }));
+        };
+        let (checkout, git) = (holder.path.clone(), self.git().at(&holder.path));
+        if let Some(what) = status::operation(&repo::git_dir_of(&git)?) {
+            return Ok(Some(Wait::Operation { checkout, what }));
+        }
+        let files = status::changed(&git)?;
+        Ok((!files.is_empty()).then_some(Wait::Files { checkout, files }))
+    }
+
     /// The question after a crash: did the target get there?
     pub fn landed_state(&self, branch: &str, old: &Oid, candidate: &Oid) -> Result<LandedState, GitError> {
         let Some(tip) = self.branch_tip(branch)? else { return Ok(LandedState::Elsewhere { tip: None }) };

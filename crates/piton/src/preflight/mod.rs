@@ -1,4 +1,7 @@
-//! What would make a run fail before any work is done: agents that cannot start, and programs that checks need.
+//! What would make a run fail, or hold it up, and can be seen before any work is done: agents that cannot start, programs
+//! that checks need, and what is wrong with the place.
+
+mod place;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,6 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Agent, Check, Plan, Sandbox, TaskSpec, first_program};
 use piton_core::run::shell_word;
 use piton_core::system::SystemRef;
+use piton_engine::project::Project;
 use piton_engine::{agent, sandbox, secrets};
 use serde_json::{Value, json};
 
@@ -18,12 +22,24 @@ use crate::ui;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start<'a> {
     pub root: &'a Utf8Path,
+    /// Where work would land, if the plan lies in a project.
+    pub project: Option<&'a Project>,
+    /// The plan's file or folder.
+    pub plan: &'a Utf8Path,
+    /// The branch it would land on, if it is not the one checked out.
+    pub target: Option<&'a str>,
     /// The agent that is to do all tasks, if there is one.
     pub agent: Option<&'a str>,
     pub sandbox: Option<Sandbox>,
 }
 
-/// Something that is missing here.
+impl Start<'_> {
+    fn mode(&self, plan: &Plan) -> Sandbox {
+        self.sandbox.or_else(sandbox::wished).unwrap_or(plan.settings.fences.sandbox)
+    }
+}
+
+/// Something that is missing here, or in the way.
 #[derive(Debug)]
 pub(crate) struct Finding {
     kind: &'static str,
@@ -33,6 +49,11 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
+    /// One that a run begins with nevertheless.
+    fn warning(kind: &'static str, failure: Failure) -> Finding {
+        Finding { kind, failure, stops: false }
+    }
+
     /// Whether a run does not begin with it.
     pub(crate) fn stops(&self) -> bool {
         self.stops
@@ -63,9 +84,18 @@ pub(crate) fn tell(findings: &[Finding]) {
 }
 
 /// Everything that is missing, agents first.
-pub(crate) fn look(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
+fn look(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
     let mut findings = agents(plan, start)?;
     findings.extend(programs(plan, start));
+    findings.extend(place::opened(plan, start));
+    findings.extend(place::room(start));
+    Ok(findings)
+}
+
+/// The same for those who ask before they begin, with what a landing would wait for. A run says that when it waits.
+pub(crate) fn foresee(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
+    let mut findings = look(plan, start)?;
+    findings.extend(place::target(plan, start)?);
     Ok(findings)
 }
 
@@ -195,22 +225,26 @@ fn needed_by(tasks: &[&TaskSpec], system: SystemRef) -> String {
 /// Whether a task, or the set-up of a worktree, could put a program where checks find it: agents that nothing holds back can,
 /// and so can all where the path leads into the project or to what the plan lets them write.
 fn can_be_made(plan: &Plan, start: Start<'_>) -> bool {
-    let fences = &plan.settings.fences;
-    let mode = start.sandbox.or_else(sandbox::wished).unwrap_or(fences.sandbox);
-    let home = std::env::var("HOME").unwrap_or_default();
-    let opened = fences.writable.iter().map(|place| match place.strip_prefix("~/") {
-        Some(below) => Utf8Path::new(&home).join(below),
-        None => Utf8PathBuf::from(place),
-    });
-    let open: Vec<Utf8PathBuf> = opened.chain([start.root.to_owned()]).collect();
+    let open: Vec<Utf8PathBuf> =
+        opened(plan).map(|(_, place)| place).chain([start.root.to_owned()]).collect();
     let is_open = |folder: &Utf8Path| {
         !folder.is_absolute()
             || open.iter().any(|place| folder.starts_with(place) || place.starts_with(folder))
     };
     let path = std::env::var("PATH").unwrap_or_default();
-    !sandbox::is_in_force(mode)
+    !sandbox::is_in_force(start.mode(plan))
         || plan.settings.worktree.setup.is_some()
         || path.split(':').any(|folder| is_open(Utf8Path::new(folder)))
+}
+
+/// What the plan lets agents write to beside their worktrees: as it says it, and where that is.
+fn opened(plan: &Plan) -> impl Iterator<Item = (&str, Utf8PathBuf)> {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let place = move |said: &str| match said.strip_prefix("~/") {
+        Some(below) => Utf8Path::new(&home).join(below),
+        None => Utf8PathBuf::from(said),
+    };
+    plan.settings.fences.writable.iter().map(move |said| (said.as_str(), place(said)))
 }
 
 #[cfg(test)]

@@ -18,7 +18,15 @@ use crate::ui::{self, BOLD, DIM};
 pub(crate) fn missing(found: &FoundPlan) -> Outcome<Vec<Finding>> {
     let project = find::of_plan(&found.path, None).ok();
     let root = project.as_ref().map_or_else(|| plans::folder_of(&found.path), |project| &project.root);
-    preflight::look(&found.plan, preflight::Start { root, agent: None, sandbox: None })
+    let start = preflight::Start {
+        root,
+        project: project.as_ref(),
+        plan: &found.path,
+        target: None,
+        agent: None,
+        sandbox: None,
+    };
+    preflight::foresee(&found.plan, start)
 }
 
 /// The plan for programs.

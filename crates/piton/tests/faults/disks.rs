@@ -111,7 +111,8 @@ fn a_disk_that_is_full_before_it_begins_is_named_and_nothing_is_begun() {
         .says("[ROOT]/project/.git/piton/piton.db: no space left on the disk")
         .says("make room and start again");
     room.mount(&format!("mount -o remount,size=64m {}", sandbox.own()));
-    let _ = room.piton(&sandbox, ["run", "plan.toml"]).run().exits(0);
+    let out = room.piton(&sandbox, ["run", "plan.toml"]).run().exits(0);
+    let _ = out.says("MiB are free on the disk of [ROOT]/project/.git/piton");
     sandbox.assert_landed_once("main", &["T1", "T2"]);
 }
 

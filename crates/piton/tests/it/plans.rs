@@ -414,3 +414,50 @@ fn a_folder_is_not_a_plan_of_a_system_whose_plans_are_files() {
     let answer = sandbox.run("plan . --dialect rwkit").exits(2);
     let _ = answer.says("is a folder, and a plan of the rwkit system is one file").lacks("plan.toml");
 }
+
+/// What would hold a landing up is said before a run, too.
+#[test]
+fn a_target_that_cannot_move_now_is_said_with_the_plan() {
+    let sandbox = sandbox();
+    sandbox.write("plan.toml", &sandbox.plan_text("", &task("T1", "")));
+    sandbox.commit("Plan");
+    sandbox.write("plan.toml", &(sandbox.read("plan.toml") + "\n"));
+    sandbox.write("notes.md", "not tracked\n");
+    let _ = sandbox.run("plan plan.toml").exits(0).lacks("warning:");
+    sandbox.write("README.md", "changed by hand\n");
+    let told = sandbox.run("plan plan.toml").exits(0);
+    let told = told
+        .says("[ROOT]/project has uncommitted changes in README.md: a task that changes one of them waits");
+    let _ = told.says("hint: git -C [ROOT]/project status");
+    let told = sandbox.run("run plan.toml --dry-run --json").exits(0);
+    assert_eq!(crate::json(&told, "/missing/0/problem"), "target_not_clean");
+    assert_eq!(crate::json(&told, "/missing/0/stops"), false);
+    // What lands elsewhere does not meet it.
+    let _ = sandbox.git(["branch", "other"]);
+    let _ = sandbox.run("run plan.toml --dry-run --onto other").exits(0).lacks("uncommitted");
+    let _ = sandbox.git(["checkout", "-q", "README.md"]);
+    sandbox.write(".git/MERGE_HEAD", &sandbox.git(["rev-parse", "HEAD"]));
+    let _ = sandbox
+        .run("plan plan.toml")
+        .exits(0)
+        .says("nothing could land on `main` now: a merge is in progress");
+}
+
+/// A fence opens only what is there.
+#[test]
+fn a_folder_that_agents_are_to_write_to_and_that_is_not_there_is_said() {
+    if piton_engine::keeper::fences_are_possible().is_err() {
+        return;
+    }
+    let sandbox = sandbox();
+    let settings = "[sandbox]\nwritable = ['~/models', '/tmp']\n";
+    let plan = |mode: &str| sandbox.piton(["plan", "plan.toml"]).env("PITON_SANDBOX", mode).run().exits(0);
+    let text = sandbox.plan_text("", &task("T1", ""));
+    sandbox.write("plan.toml", &text.replace("[policy]", &format!("{settings}[policy]")));
+    let told =
+        plan("auto").says("warning: `~/models` in `writable` is not there, so agents cannot write to it");
+    let _ = told.says("hint: mkdir -p ").lacks("`/tmp`");
+    let _ = plan("off").lacks("writable");
+    std::fs::create_dir_all(sandbox.root().join("home/models")).expect("a folder");
+    let _ = plan("auto").lacks("writable");
+}

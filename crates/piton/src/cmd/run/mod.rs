@@ -64,7 +64,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     let sandbox = sandbox(args)?;
     let notifications =
         notify::channels(&plans::notify(&found.path, &project.root), &NotifyArgs::channels(&args.notify)?)?;
-    preflight(args, &found.plan, &project)?;
+    preflight(args, &found, &project)?;
     let prompts = templates::in_force(&project, &found.plan.settings.escalation)?;
     state_files::warn_of_second_copy(&found, &project);
     let _alone = begin::alone(&project, &found)?;
@@ -214,7 +214,8 @@ fn apply_flags(plan: &mut Plan, args: &RunArgs) {
 }
 
 /// Everything that would make the run fail is found before it begins.
-fn preflight(args: &RunArgs, plan: &Plan, project: &Project) -> Outcome {
+fn preflight(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome {
+    let plan = &found.plan;
     let repo = match project.repo()? {
         Some(repo) => repo,
         None if plan.settings.no_commits => project.repo_or_new_store()?,
@@ -235,12 +236,23 @@ fn preflight(args: &RunArgs, plan: &Plan, project: &Project) -> Outcome {
     if repo.has_submodules() && !args.loudness.quiet {
         ui::hint("this repository has submodules: worktrees are made without them, and they are left alone");
     }
-    preflight::check(plan, start_of(args, project)?, args.loudness.quiet)
+    preflight::check(plan, start_of(args, found, project)?, args.loudness.quiet)
 }
 
 /// How the run is started, as far as that decides what it needs.
-fn start_of<'a>(args: &'a RunArgs, project: &'a Project) -> Outcome<preflight::Start<'a>> {
-    Ok(preflight::Start { root: &project.root, agent: args.agent.as_deref(), sandbox: sandbox(args)? })
+fn start_of<'a>(
+    args: &'a RunArgs,
+    found: &'a FoundPlan,
+    project: &'a Project,
+) -> Outcome<preflight::Start<'a>> {
+    Ok(preflight::Start {
+        root: &project.root,
+        project: Some(project),
+        plan: &found.path,
+        target: args.onto.as_deref().or(args.base_branch.as_deref()),
+        agent: args.agent.as_deref(),
+        sandbox: sandbox(args)?,
+    })
 }
 
 /// What is selected exists. A run that is only begun has nothing done yet that a task could depend on.
@@ -453,7 +465,7 @@ fn dry_run(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome<Exit
         None => ui::say("would begin a new run"),
     }
     let session = session(args, &found.plan);
-    let findings = preflight::look(&found.plan, start_of(args, project)?)?;
+    let findings = preflight::foresee(&found.plan, start_of(args, found, project)?)?;
     let form = match args.loudness {
         Loudness { json: true, .. } => PreviewForm::Json,
         Loudness { verbose: true, .. } => PreviewForm::EveryTask,

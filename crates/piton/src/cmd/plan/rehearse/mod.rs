@@ -66,8 +66,15 @@ pub(crate) fn rehearse(args: &RehearseArgs) -> Outcome<Exit> {
     let project = begin::project_of(&begun, &found)?;
     let Some(repo) = project.repo()? else { return Err(create::without_git(&begun, &project)) };
     let target = create::target(&begun, repo)?;
-    let start = Start { root: &project.root, agent: None, sandbox: None };
-    let missing = preflight::look(&found.plan, start)?;
+    let start = Start {
+        root: &project.root,
+        project: Some(&project),
+        plan: &found.path,
+        target: Some(&target),
+        agent: None,
+        sandbox: None,
+    };
+    let missing = preflight::foresee(&found.plan, start)?;
     if !args.json {
         preflight::tell(&missing);
     }
