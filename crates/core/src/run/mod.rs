@@ -56,7 +56,7 @@ pub use provider::{Entry, Outage, Outages, is_free, is_of, limits, refused, revi
 pub use reopen::Reopening;
 pub use report::{CommitMade, Report, Tests};
 pub use revision::Revision;
-pub use rules::{decide, shell_word, waits_for};
+pub use rules::{ASKED_BY, decide, shell_word, waits_for};
 pub use schedule::{Action, barrier, is_current, next, owes_context, paused_until, startable, wake_at};
 pub use settings::{follows_settings, settings_that_wait};
 pub use state::{Changes, Closed, Halt, Links, Missing, Run, State};

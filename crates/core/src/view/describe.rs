@@ -5,8 +5,8 @@ use super::landing::some;
 use crate::plan::TaskId;
 use crate::run::line::ProofEnd;
 use crate::run::{
-    AgentEnd, CheckResult, Class, Event, Freshness, Holder, Next, Note, Proof, Reopening, Status, StopReason,
-    Verdict, verdict, waits_for,
+    ASKED_BY, AgentEnd, CheckResult, Class, Event, Freshness, Holder, Next, Note, Proof, Reopening, Status,
+    StopReason, Verdict, verdict, waits_for,
 };
 use crate::time::Timestamp;
 
@@ -60,6 +60,7 @@ pub fn describe(event: &Event) -> Description {
                     format!("attempt {attempt} {began}{}", for_another(agent, instead_of.as_deref())),
                 )
             }
+            Holder::Ledger(name) if name == ASKED_BY => (Tone::Quiet, "its turn has come".to_owned()),
             Holder::Ledger(name) => (Tone::Plain, format!("attempt {attempt} started by {name}")),
         },
         Event::Marked { mark, .. } => match &mark.tip {

@@ -35,7 +35,7 @@ fn a_feature_is_shown_as_a_plan() {
     let shown = shown.says("Phase 2: User Story 1 - Keep photos in albums (Priority: P1)");
     let shown = shown.says("← T002, T003  specs/001-albums/tasks.md:32  [sh check.sh]");
     let shown = shown.says("tests judge its group from `T004` on");
-    let shown = shown.says("critical path 5 steps: T001 → T002 → T004 → T005 → T007");
+    let shown = shown.says("critical path 6 steps: T001 → T002 → T004 → T005 → T007 → T008");
     // By its folder, its name and its number.
     for name in ["specs/001-albums", "001-albums", "albums", "001"] {
         assert_eq!(sandbox.run(&format!("plan {name}")).exits(0).stdout, shown.stdout, "{name}");

@@ -141,3 +141,24 @@ fn a_box_that_is_unticked_is_ticked_again_and_the_run_stays_as_it_is() {
     let _ = sandbox.run("journal add looked").exits(0);
     assert_eq!(sandbox.read("TODO.md"), done);
 }
+
+/// It waits for what stands before it, and holds nobody up.
+#[test]
+fn what_a_person_does_waits_in_the_inbox_until_its_box_is_ticked_or_it_is_reported() {
+    const ASK: &str = "ask-the-librarian-whether-the-names-are";
+    for by_command in [false, true] {
+        let sandbox = project("todo", &well(""));
+        let _ =
+            sandbox.run("run TODO.md").exits(4).says("3 landed and 2 completed without a landing, 1 blocked");
+        let _ = sandbox.run("inbox").exits(0).says(ASK).says(&format!("$ piton report {ASK} done"));
+        assert!(sandbox.read("TODO.md").contains("- [ ] Ask the librarian"));
+        if by_command {
+            let _ = sandbox.run(&format!("report {ASK} done")).exits(0);
+        } else {
+            let ticked = sandbox.read("TODO.md").replace("- [ ] Ask", "- [x] Ask");
+            sandbox.write("TODO.md", &ticked);
+        }
+        let _ = sandbox.run("run TODO.md").exits(0).says("every task is completed");
+        assert_eq!(sandbox.read("TODO.md").matches("- [ ]").count(), 1, "what is left out stays open");
+    }
+}

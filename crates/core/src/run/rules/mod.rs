@@ -25,7 +25,7 @@ pub use claims::waits_for;
 type Decision = Result<Vec<Event>, Stop>;
 
 /// Who hands a task to a person, and why no agent gets it.
-const ASKED_BY: &str = "the plan";
+pub const ASKED_BY: &str = "the plan";
 const FOR_A_PERSON: &str = "a person does this task, and no agent";
 
 /// The events that follow from a command, or why it is refused.

@@ -134,7 +134,7 @@ fn a_spec_becomes_a_plan() {
     2-build-importer 3 | Checkpoint - ensure all tests pass <- ["2.2"] ["verify"]
     3-show-it 4.1 | Draw the table <- ["3"] []
     3-show-it 4.2 | Draw the chart <- [] ["person"]
-    3-show-it 4.3 | Look at it on a device (manual test) <- [] ["person"]
+    3-show-it 4.3 | Look at it on a device (manual test) <- ["4.1"] ["person"]
     3-show-it 5 | Final checkpoint <- ["4.1"] ["verify"]
     warning .kiro/specs/import/spec.json:1: the tasks of this spec are not approved (Piton runs them if you ask it to)
     warning .kiro/specs/import/tasks.md:10: 1 reference to requirements that do not exist (requirements.md has nothing of the number 7.1)

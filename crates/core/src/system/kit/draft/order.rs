@@ -16,8 +16,8 @@ const GUESSES: usize = 20;
 const CANDIDATES: usize = 2000;
 
 impl Draft {
-    /// For each task the tasks that it waits for. What a file only implies holds up nobody for the sake of a person:
-    /// a task that a person does is waited for only where it is named.
+    /// For each task the tasks that it waits for. What a file only implies holds up nobody for the sake of a person: a
+    /// task that a person does waits for what stands before it, but is waited for only where it is named.
     ///
     /// None of this depends on ticks, so that a plan stays the same while its boxes are ticked.
     pub(super) fn order(&mut self, ids: &[TaskId]) -> Vec<BTreeSet<usize>> {
@@ -136,6 +136,9 @@ impl Draft {
             }
             let waits = row.waits(task.beside, self.order);
             needs[nth].extend(waits.into_iter().filter(|need| *need != nth));
+            if task.kind == Kind::Person {
+                continue;
+            }
             row.members.push(nth);
             if task.beside || self.order == Order::Free {
                 row.beside.push(nth);
@@ -179,10 +182,9 @@ impl Draft {
         );
     }
 
-    /// Whether a task has a place in the order of the file. Those of people do not: nobody is held up by them.
+    /// Whether a task has a place in the order of the file.
     fn counts(&self, nth: usize) -> bool {
-        let task = &self.tasks[nth];
-        task.kind != Kind::Person && matches!(task.standing, Standing::Open | Standing::Claimed)
+        matches!(self.tasks[nth].standing, Standing::Open | Standing::Claimed)
     }
 }
 

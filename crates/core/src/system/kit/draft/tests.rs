@@ -93,11 +93,11 @@ fn a_barrier_holds_back_what_follows_and_other_groups_go_on() {
 }
 
 #[test]
-fn nobody_waits_for_a_person_unless_it_is_said() {
+fn nobody_waits_for_a_person_unless_it_is_said_and_people_wait_for_what_is_before() {
     let person = DraftTask { kind: Kind::Person, ..task("B", 0) };
     let tasks = vec![task("A", 0), person, task("C", 0), needing(&["B"], task("D", 0))];
     let reading = read(Draft { tasks, groups: phases(&[true]), ..Draft::default() });
-    assert_eq!(edges(&reading), "A← B← C←A D←B,C");
+    assert_eq!(edges(&reading), "A← B←A C←A D←B,C");
     let specs = &reading.reading.plan.tasks;
     assert_eq!(specs.iter().map(|spec| spec.by_person).collect::<Vec<_>>(), [false, true, false, false]);
     assert!(specs[1].checks.is_empty() && specs[0].checks.len() == 2, "a person is believed");

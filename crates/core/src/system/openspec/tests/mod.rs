@@ -134,7 +134,7 @@ fn a_change_becomes_a_plan() {
     2-command 2.2 | Add the command <- ["2.1"] ["cargo build"] [] [] 0 criteria
     2-command 2.3 | Run `cargo test --workspace` <- ["2.2"] ["cargo test --workspace"] [] ["verify"] 0 criteria
     2-command 2.4 | Add colours, deferred <- [] ["cargo test", "cargo build"] [] ["person"] 3 criteria
-    3-release 3.1 | Manual smoke test on device <- [] [] [] ["person"] 0 criteria
+    3-release 3.1 | Manual smoke test on device <- ["2.3"] [] [] ["person"] 0 criteria
     3-release 3.2 | Commit everything <- ["2.3"] ["cargo test", "cargo build"] [] ["git", "done"] 0 criteria
     warning openspec/changes/add-export/.openspec.yaml:2: the schema `my-own` may keep tasks in other files, too (only tasks.md is read)
     warning openspec/changes/add-export/specs/export/spec.md:1: the change `other` is about `export`, too (what is done last may undo the other)
