@@ -10,6 +10,8 @@ pub struct Results {
     pub landed: u32,
     /// Completed without a landing: their checks passed, or somebody reported it.
     pub completed_otherwise: u32,
+    /// The plan's own files called them done before the run began, and nothing has proven it.
+    pub claimed: u32,
     /// Completed, and took more than one attempt.
     pub retried: u32,
     pub given_up: u32,
@@ -25,6 +27,7 @@ impl Results {
         let mut results = Results::default();
         for task in tasks.into_iter().filter(|task| !task.removed) {
             let number = match task.status() {
+                Status::Completed if task.is_claimed() => &mut results.claimed,
                 Status::Completed => {
                     results.retried += u32::from(task.attempt > 1);
                     match task.proof {
@@ -53,14 +56,21 @@ impl Results {
             (0, others) => format!("{others} completed{retried}"),
             (landed, others) => format!("{landed} landed and {others} completed without a landing{retried}"),
         };
+        let done = if self.landed + self.completed_otherwise == 0 && self.claimed > 0 {
+            String::new()
+        } else {
+            done
+        };
         let rest = [
+            (self.claimed, "claimed done before"),
             (self.given_up, "abandoned"),
             (self.blocked, "blocked"),
             (self.skipped, "skipped"),
             (self.open, "not done"),
         ];
         let rest = rest.iter().filter(|(number, _)| *number > 0);
-        rest.fold(done, |text, (number, what)| format!("{text}, {number} {what}"))
+        let parts = (!done.is_empty()).then_some(done).into_iter();
+        parts.chain(rest.map(|(number, what)| format!("{number} {what}"))).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -85,5 +95,8 @@ mod tests {
         ] {
             assert_eq!(results.words(), words);
         }
+        let claimed = |landed, claimed| Results { claimed, ..results(landed, 0, 0, 0) }.words();
+        assert_eq!(claimed(2, 1), "2 landed, 1 claimed done before");
+        assert_eq!(claimed(0, 6), "6 claimed done before");
     }
 }

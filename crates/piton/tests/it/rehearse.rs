@@ -97,3 +97,12 @@ fn the_clone_stays_if_that_is_wanted() {
     assert!(std::path::Path::new(folder).join("rehearsal/plan.toml").is_file());
     std::fs::remove_dir_all(folder).expect("it can be removed");
 }
+
+#[test]
+fn nobody_stands_in_for_a_person() {
+    let person = "[[task]]\nid = 'T2'\ntitle = 'Press the button'\nprompt = 'Press it'\nby_person = true\n";
+    let sandbox = with(&(checked("T1", "test -f one.txt", "files = ['one.txt']") + person));
+    let _ = sandbox.run("rehearse plan.toml").exits(0).says("landed in this order: T1\n");
+    let sandbox = with(person);
+    let _ = sandbox.run("rehearse plan.toml").exits(0).says("nothing is left for an agent to do");
+}

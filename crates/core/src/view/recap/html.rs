@@ -159,10 +159,12 @@ impl<'r> Page<'r> {
         let (results, total) = (&recap.results, recap.tasks.len());
         let (runs, passes, flakes) = recap.check_runs();
         let done = format!("{} of {total}{}", recap.completed(), bar(recap.completed(), total as u64));
-        let others = match results.completed_otherwise {
-            0 => String::new(),
-            others => format!("{others} completed without a landing"),
-        };
+        let others = [
+            (results.completed_otherwise, "completed without a landing"),
+            (results.claimed, "claimed done before"),
+        ];
+        let others = others.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+        let others = others.collect::<Vec<_>>().join(", ");
         let open = [(results.blocked, "blocked"), (results.skipped, "skipped"), (results.open, "not done")];
         let open: Vec<String> =
             open.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();

@@ -250,7 +250,7 @@ impl Recap {
     }
 
     pub fn completed(&self) -> u32 {
-        self.results.landed + self.results.completed_otherwise
+        self.results.landed + self.results.completed_otherwise + self.results.claimed
     }
 
     /// Check runs, passes and flakes.

@@ -24,7 +24,7 @@ const AGENT: &str = "stand-in";
 const SHOWN: usize = 20;
 
 /// How the simulated work went.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Rehearsed {
     landed: Vec<TaskId>,
     /// Tasks that met others in a file.
@@ -39,6 +39,9 @@ pub(super) fn rehearse(found: &FoundPlan, scratch: &Scratch) -> Outcome<Rehearse
     let program = engine::keeper()?.swap_remove(0);
     let script = scratch.beside("agents.script");
     let tasks = open_tasks(found);
+    if tasks.is_empty() {
+        return Ok(Rehearsed::default());
+    }
     write(&script, &tasks.iter().map(acts).collect::<String>())?;
     let agent = Agent {
         command: vec![program, "scripted-agent".to_owned(), script.to_string()],
@@ -102,9 +105,11 @@ fn heard(scratch: &Scratch, tasks: &[TaskSpec], said: String) -> Outcome<Rehears
     Ok(Rehearsed { landed, met, open, said })
 }
 
-/// The tasks that are still to be done, each as a stand-in can do it.
+/// The tasks that are still to be done, each as a stand-in can do it. Nobody stands in for a person.
 fn open_tasks(found: &FoundPlan) -> Vec<TaskSpec> {
-    let is_open = |id: &TaskId| !found.is_done_before(id);
+    let persons: BTreeSet<&TaskId> =
+        found.plan.tasks.iter().filter(|task| task.by_person).map(|task| &task.id).collect();
+    let is_open = |id: &TaskId| !found.is_done_before(id) && !persons.contains(id);
     let check = Check::new("simulated".to_owned(), Argv::parse("true"), Span::minutes(5));
     let simulated = |task: &TaskSpec| TaskSpec {
         agent: AGENT.to_owned(),
@@ -114,7 +119,6 @@ fn open_tasks(found: &FoundPlan) -> Vec<TaskSpec> {
         confirm: false,
         gate: false,
         check_first: false,
-        by_person: false,
         attempts: 1,
         silence: None,
         source: None,
@@ -173,6 +177,9 @@ impl Rehearsed {
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let names: Vec<&str> = self.landed.iter().take(SHOWN).map(TaskId::as_str).collect();
+        if self.landed.is_empty() && self.open.is_empty() {
+            lines.push("  nothing is left for an agent to do".to_owned());
+        }
         if !names.is_empty() {
             let more = self.landed.len().saturating_sub(SHOWN);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
