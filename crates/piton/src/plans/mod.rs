@@ -11,7 +11,7 @@ mod unchanged;
 pub(crate) use around::{checks, ci_files, files_at};
 pub(crate) use disk::OnDisk;
 pub(crate) use found::{FoundPlan, How, config, folder_of, notify, stays_inside};
-pub(crate) use seen::seen;
+pub(crate) use seen::{below, seen};
 pub(crate) use state::{Aside, left};
 pub(crate) use unchanged::Stamp;
 
@@ -20,7 +20,7 @@ use std::time::SystemTime;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::run::shell_word;
 use piton_core::system::config::Config;
-use piton_core::system::{Folder, Given, Strictness, SystemRef, finding, own, systems};
+use piton_core::system::{Folder, Given, ReadPlan, Strictness, SystemRef, finding, own, systems};
 use piton_core::time::Timestamp;
 use piton_engine::secrets;
 
@@ -189,6 +189,21 @@ pub(crate) fn base(path: &Utf8Path, system: SystemRef) -> Utf8PathBuf {
 
 /// What the files of a plan say, as if they were on disk at this place.
 pub(crate) fn understand(path: &Utf8Path, system: SystemRef, source: &Folder, how: How<'_>) -> Outcome<Read> {
+    let mut read = reading(path, system, source, how)?;
+    let picture = pictured(path, &base(path, system), read.reading())?;
+    let mut plan = read.take_plan();
+    // From here on the plan may be written anywhere.
+    secrets::withhold(&mut plan.settings.agents);
+    Ok((FoundPlan { path: path.to_owned(), plan, read }, picture))
+}
+
+/// The same with all that is wrong with it. The plan is to be used only if that is no error.
+pub(crate) fn reading(
+    path: &Utf8Path,
+    system: SystemRef,
+    source: &Folder,
+    how: How<'_>,
+) -> Outcome<Box<dyn ReadPlan>> {
     let root = root(path, system, how.project);
     let config = config_for(path, system, &root, how)?;
     let detected = detected(&root, system, how)?;
@@ -212,11 +227,7 @@ pub(crate) fn understand(path: &Utf8Path, system: SystemRef, source: &Folder, ho
         let poor = read.lint();
         read.reading_mut().problems.extend(poor);
     }
-    let picture = pictured(path, &base(path, system), read.reading())?;
-    let mut plan = read.take_plan();
-    // From here on the plan may be written anywhere.
-    secrets::withhold(&mut plan.settings.agents);
-    Ok((FoundPlan { path: path.to_owned(), plan, read }, picture))
+    Ok(read)
 }
 
 /// The defaults that count for a plan: the nearest ones, else those of its project.

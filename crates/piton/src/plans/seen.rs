@@ -32,6 +32,50 @@ pub(crate) fn seen(root: &Utf8Path) -> Vec<Utf8PathBuf> {
     found
 }
 
+/// Folders in which nobody keeps plans of their own.
+const NOT_LOOKED_INTO: [&str; 5] = [".git", ".piton", "node_modules", "target", "vendor"];
+
+/// All plans below a folder, of one system or of any, by their files or folders. If a system is named, its plans are all files
+/// that it could read. Links are not followed.
+pub(crate) fn below(place: &Utf8Path, wanted: Option<SystemRef>) -> Vec<(Utf8PathBuf, SystemRef)> {
+    let mut found = Vec::new();
+    let mut open = vec![place.to_owned()];
+    while let Some(folder) = open.pop() {
+        let own = finding::claimants(folder.as_str(), &OnDisk).into_iter();
+        let own: Vec<SystemRef> =
+            own.filter(|system| wanted.is_none_or(|wanted| wanted == *system)).collect();
+        let of_folders = own.iter().filter(|system| !system.files().plan_is_file);
+        found.extend(of_folders.map(|system| (folder.clone(), *system)));
+        let mut folders = Vec::new();
+        for path in entries(&folder) {
+            let Ok(data) = path.symlink_metadata() else { continue };
+            let name = path.file_name().unwrap_or_default();
+            if data.is_dir() && !NOT_LOOKED_INTO.contains(&name) {
+                folders.push(path);
+            } else if data.is_file()
+                && let Some(system) = system_of(&path, wanted)
+            {
+                found.push((path, system));
+            }
+        }
+        // The first name is looked into first.
+        open.extend(folders.into_iter().rev());
+    }
+    found
+}
+
+/// The system of which a file is a plan by itself.
+fn system_of(path: &Utf8Path, wanted: Option<SystemRef>) -> Option<SystemRef> {
+    let name = path.file_name().unwrap_or_default();
+    let is_its = |system: &SystemRef| {
+        let could_be = || system.claims_file(name, path.as_str(), &OnDisk) == FileClaim::LastResort;
+        system.files().plan_is_file
+            && system.collection(name).is_none()
+            && (is_plan_of(path, *system) || wanted.is_some() && could_be())
+    };
+    systems().filter(|system| wanted.is_none_or(|wanted| wanted == *system)).find(is_its)
+}
+
 fn entries(place: &Utf8Path) -> Vec<Utf8PathBuf> {
     let entries = place.read_dir_utf8().into_iter().flatten().flatten();
     let mut paths: Vec<Utf8PathBuf> = entries.map(|entry| entry.path().to_owned()).collect();

@@ -59,3 +59,34 @@ fn init_finds_the_plan_of_every_tool() {
         let _ = sandbox.run("init --dry-run").exits(0).says(&format!("piton plan {plan}"));
     }
 }
+
+#[test]
+fn every_plan_below_a_folder_is_counted() {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_piton"));
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/");
+    for example in ["speckit", "taskmaster", "todo"] {
+        sandbox.copy(format!("{examples}{example}"), example);
+    }
+    sandbox.write("broken/plan.toml", "[[task]]\nid = 'T1'\ntitle = 'One'\n");
+    let told = sandbox.run("plan . --every").exits(0);
+    let told = told.says(
+        "./speckit/specs/001-albums/tasks.md  speckit: 9 boxes made 8 tasks, 1 done before, 2 warnings\n",
+    );
+    let told = told.says("./broken/plan.toml  native: 1 task, 2 errors\n").says("    broken/plan.toml:1: ");
+    let told =
+        told.says("\n\nnative     1 plan: 1 task, 2 errors\n").says("taskmaster 1 plan: 4 tasks, 1 warning");
+    let _ = told.lacks("TODO.md").lacks("about the order");
+    let _ = sandbox
+        .run("plan . --every --all")
+        .exits(0)
+        .says("tasks.md:51: 1 line about the order of tasks not used");
+    // A file that could be read as a plan of several systems is read as one of the named one.
+    let told = sandbox.run("plan . --every --dialect todo").exits(0);
+    let _ = told.says("./todo/TODO.md  todo: ").lacks("plan.toml");
+    let told = sandbox.run("plan . --every --json").exits(0).stdout;
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!((&told["plans"][0]["system"], &told["plans"][0]["errors"]), (&"native".into(), &2.into()));
+    assert_eq!(told["systems"].as_array().map(Vec::len), Some(3));
+    let _ = sandbox.run("plan todo/TODO.md --every").exits(2).says("is not a folder");
+    let _ = sandbox.run("plan todo --every").exits(1).says("there is no plan below todo");
+}

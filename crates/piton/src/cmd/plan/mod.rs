@@ -1,6 +1,7 @@
 //! `piton plan`: what a plan says, before anything is done.
 
 mod encoding;
+mod every;
 pub(crate) mod new;
 pub(crate) mod rehearse;
 
@@ -27,9 +28,12 @@ pub(crate) struct PlanArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// List every task, however many there are
+    /// List every task, however many there are; with --every, each line that was not understood
     #[arg(long)]
     pub all: bool,
+    /// Read every plan below this folder, and only count: boxes seen, tasks made, lines not understood
+    #[arg(long, conflicts_with = "fix_encoding")]
+    pub every: bool,
     /// Correct characters that were decoded wrongly, like `âœ…`; the old file is kept next to it
     #[arg(long)]
     pub fix_encoding: bool,
@@ -38,6 +42,9 @@ pub(crate) struct PlanArgs {
 pub(crate) fn plan(args: &PlanArgs) -> Outcome<Exit> {
     let how =
         How { system: args.dialect.map(|arg| arg.0), strict: args.strict, lint: true, ..How::default() };
+    if args.every {
+        return every::plans(&args.plan, how, args.all, args.json);
+    }
     let form = match (args.json, args.all) {
         (true, _) => PreviewForm::Json,
         (false, true) => PreviewForm::EveryTask,
