@@ -136,7 +136,8 @@ const COMMITTED: [&str; 8] = ["", "all", "and", "changes", "everything", "the", 
 /// Who does a task.
 pub(in crate::system) fn kind_of(text: &str) -> Kind {
     let plain = plain(text);
-    let first = plain.split_whitespace().next().unwrap_or_default();
+    // `Validate: …` is "validate".
+    let first = plain.split_whitespace().next().unwrap_or_default().trim_end_matches([':', ',']);
     let begins = |starts: &[&str]| starts.iter().any(|start| begins_with(&plain, start));
     let is_commit = is_commit(&plain);
     // What is pushed as well, Piton does not do.

@@ -380,6 +380,8 @@ fn who_does_a_task_is_told_by_its_words_and_a_doubt_makes_it_work() {
     for (text, kind) in [
         ("Run `cargo test --workspace` and check the output", Kind::Verify),
         ("**Validate** with `openspec validate x --strict`", Kind::Verify),
+        ("Validate: `openspec validate x --strict`", Kind::Verify),
+        ("Verify: the login page", Kind::Work),
         ("Run `npm install lodash`", Kind::Work),
         ("Run `cargo clippy --fix`", Kind::Work),
         ("Run `npm test` and fix what fails", Kind::Work),

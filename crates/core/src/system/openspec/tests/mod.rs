@@ -291,7 +291,7 @@ fn commands_prove_a_task_where_its_words_say_so() {
     1.1 [] work
     1.2 ["cargo test -p a"] work
     1.3 ["npm run lint"] work
-    1.4 ["openspec validate add-export --strict"] work
+    1.4 ["openspec validate add-export --strict"] verify
     1.5 [] work
     "#);
 }
