@@ -1,13 +1,10 @@
 //! The companion files of the state file: a log that only grows, a list whose boxes are ticked. They name no position
 //! of the journal, so their content counts: what is known is ignored, and what is missing is added.
 
-use std::collections::BTreeSet;
-
 use camino::Utf8PathBuf;
-use piton_core::plan::TaskId;
 use piton_core::run::Command;
 use piton_core::system::edit::{Edit, What, commands};
-use piton_core::system::state_files::{Companion, Put, Reconciled};
+use piton_core::system::state_files::{Companion, Put, Reconciled, Ticks};
 
 use super::mirror::{Aide, FilesError, Mirror, ROUNDS, read};
 use crate::journal::Journal;
@@ -123,12 +120,12 @@ impl Mirror {
     }
 
     fn look(&self, companion: &dyn Companion, found: Option<&[u8]>) -> Reconciled {
-        let none = BTreeSet::new();
+        let none = Ticks::default();
         let shown = self.shown.ticks.get(&self.name_of(companion)).unwrap_or(&none);
         companion.reconcile(found, &self.state, &self.chronicle, &self.claimed, shown)
     }
 
-    fn remember_ticks(&mut self, name: &str, ticks: BTreeSet<TaskId>, is_list: bool) {
+    fn remember_ticks(&mut self, name: &str, ticks: Ticks, is_list: bool) {
         if is_list {
             self.shown.ticks.insert(name.to_owned(), ticks);
         }

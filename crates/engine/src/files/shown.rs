@@ -4,11 +4,12 @@
 //! Written after the files: if a process dies in between, too little is recorded, and no edit is reported that a person
 //! did not make.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 
 use camino::Utf8PathBuf;
-use piton_core::plan::{RunId, TaskId};
+use piton_core::plan::RunId;
+use piton_core::system::state_files::Ticks;
 use serde::{Deserialize, Serialize};
 
 use crate::disk;
@@ -20,7 +21,7 @@ pub(super) struct Shown {
     /// The position of the journal that the state file named; 0 before it was written.
     pub(super) seq: u64,
     /// The completed tasks whose boxes were ticked, by the name of their list.
-    pub(super) ticks: BTreeMap<String, BTreeSet<TaskId>>,
+    pub(super) ticks: BTreeMap<String, Ticks>,
 }
 
 impl Shown {

@@ -94,3 +94,25 @@ fn a_run_that_is_killed_is_resumed_and_ends_with_the_same_list() {
         assert_eq!(landed(&sandbox).len(), 5, "{point}");
     }
 }
+
+/// A list that is written again may use an id for something else.
+#[test]
+fn a_task_that_is_called_otherwise_by_now_is_not_ticked() {
+    let sandbox = project("speckit", &well(""));
+    let _ = sandbox.run("run specs/001-albums").exits(4);
+    let other = "- [ ] T002 [P] [US1] Test that albums can be removed in tests/remove.sh";
+    let list = sandbox.read(LIST);
+    let old = list.lines().find(|line| line.contains(" T002 ")).expect("a line").to_owned();
+    sandbox.write(LIST, &list.replace(&old, other));
+    for _ in 0..2 {
+        let _ = sandbox.run("report T008 done");
+        assert!(sandbox.read(LIST).contains(other), "nobody has done this");
+        let _ = sandbox.run("doctor").exits(0).lacks("was unticked");
+    }
+    let _ = sandbox.run("run specs/001-albums").exits(1).says("T002 is completed, and the plan changes it");
+    // As it was, it is done.
+    sandbox.write(LIST, &list.replace(&old, &old.replace("[X]", "[ ]")));
+    let told = sandbox.run("report T008 done");
+    let _ = told.says("T002").says("unticked");
+    assert!(sandbox.read(LIST).contains(&old));
+}

@@ -1,13 +1,11 @@
 //! The files besides the state file of an issue: its journal, the report of the last validation, and its list.
 
-use std::collections::BTreeSet;
-
 use super::{journal, plan, state, tell};
 use crate::chronicle::Chronicle;
 use crate::plan::TaskId;
 use crate::run::State;
 use crate::system::kit::entries;
-use crate::system::state_files::{Companion, Put, Reconciled, TickedList, entry};
+use crate::system::state_files::{Companion, Put, Reconciled, TickedList, Ticks, entry};
 
 /// Written as prose; it only grows.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +30,7 @@ impl Companion for Journal {
         state: &State,
         chronicle: &Chronicle,
         _claimed: &[TaskId],
-        _shown: &BTreeSet<TaskId>,
+        _shown: &Ticks,
     ) -> Reconciled {
         let text = found.map(entries::text);
         let settled = journal::reconcile(text.as_deref(), state, chronicle, &state::about(state));
@@ -64,7 +62,7 @@ impl Companion for Validation {
         state: &State,
         chronicle: &Chronicle,
         _claimed: &[TaskId],
-        _shown: &BTreeSet<TaskId>,
+        _shown: &Ticks,
     ) -> Reconciled {
         let about = state::about(state);
         let stale = || found.filter(|bytes| self.is_like(bytes)).map(|_| tell::unverified(&about));

@@ -1,7 +1,5 @@
 //! The files beside the state file of an iterative plan: the log, the lessons, and the lists.
 
-use std::collections::BTreeSet;
-
 use super::{guardrails, plan, progress};
 use crate::chronicle::{self, Chronicle};
 use crate::diagnostic::{Diagnostic, place};
@@ -9,7 +7,7 @@ use crate::plan::TaskId;
 use crate::run::{Note, Report, State};
 use crate::system::edit::What;
 use crate::system::kit::entries;
-use crate::system::state_files::{AgentReport, Companion, Reconciled, TickedList, entry};
+use crate::system::state_files::{AgentReport, Companion, Reconciled, TickedList, Ticks, entry};
 
 /// What each iteration did and left to do; it only grows, and no entry may change.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +32,7 @@ impl Companion for Progress {
         state: &State,
         chronicle: &Chronicle,
         _claimed: &[TaskId],
-        _shown: &BTreeSet<TaskId>,
+        _shown: &Ticks,
     ) -> Reconciled {
         let text = found.map(entries::text);
         let settled = progress::reconcile(text.as_deref(), state, chronicle);
@@ -64,7 +62,7 @@ impl Companion for Guardrails {
         _state: &State,
         chronicle: &Chronicle,
         _claimed: &[TaskId],
-        _shown: &BTreeSet<TaskId>,
+        _shown: &Ticks,
     ) -> Reconciled {
         let text = found.map(entries::text);
         let settled = guardrails::reconcile(text.as_deref(), chronicle);

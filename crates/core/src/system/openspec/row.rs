@@ -69,6 +69,7 @@ impl System for OpenSpec {
 pub static TASKS: TickedList = TickedList {
     name: None,
     ticked: |bytes| numbered::ticked(bytes, DEPTH),
+    titles: |bytes| numbered::titles(bytes, DEPTH),
     tick: |bytes, stand| numbered::tick(bytes, stand, DEPTH),
     holds: numbered::holds,
     is_like: boxes::has_boxes,

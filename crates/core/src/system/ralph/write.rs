@@ -12,7 +12,7 @@ use crate::system::kit::text;
 use crate::system::state_files::TickedList;
 
 /// The plan's own file, as a list whose stories are ticked off.
-pub(super) static LIST: TickedList = TickedList { name: None, ticked, tick, holds, is_like };
+pub(super) static LIST: TickedList = TickedList { name: None, ticked, titles, tick, holds, is_like };
 
 fn is_like(bytes: &[u8]) -> bool {
     read(bytes).is_some_and(|(_, root)| file::stories(&root).is_some())
@@ -30,6 +30,13 @@ pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     let Some(stories) = file::stories(&root) else { return BTreeMap::new() };
     let all = stories.ids().into_iter().zip(&stories.stories);
     all.filter(|(_, story)| stories.is_done(story)).map(|(id, _)| (id, None)).collect()
+}
+
+/// What the file calls each of its stories.
+fn titles(bytes: &[u8]) -> BTreeMap<TaskId, String> {
+    let Some((_, root)) = read(bytes) else { return BTreeMap::new() };
+    let Some(stories) = file::stories(&root) else { return BTreeMap::new() };
+    stories.ids().into_iter().zip(&stories.stories).map(|(id, story)| (id, story.title())).collect()
 }
 
 /// The file with the flags of these stories as they stand. `None` if it is not JSON, or not UTF-8.

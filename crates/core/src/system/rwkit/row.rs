@@ -1,5 +1,7 @@
 //! The rw-kit system in the table of systems.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::{
@@ -215,6 +217,7 @@ impl Collection for MasterList {
 pub static LIST: TickedList = TickedList {
     name: None,
     ticked: boxes::ticked,
+    titles: |_| BTreeMap::new(),
     tick: boxes::tick,
     holds: |now, left| {
         let open = |bytes| text::decode(bytes).text.replace("[x]", "[ ]").replace("[X]", "[ ]");

@@ -4,7 +4,7 @@
 mod ticks;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -18,7 +18,7 @@ use crate::system::kit::entries::{self, Section};
 use crate::system::kit::json;
 use crate::system::kit::text;
 
-pub use ticks::TickedList;
+pub use ticks::{TickedList, Ticks};
 
 /// Where a run is on disk: what the journal does not know.
 #[derive(Clone, Debug, Default)]
@@ -92,7 +92,7 @@ pub trait Companion: Sync {
         state: &State,
         chronicle: &Chronicle,
         claimed: &[TaskId],
-        shown: &BTreeSet<TaskId>,
+        shown: &Ticks,
     ) -> Reconciled;
 
     /// Whether a text could be a version of this file.
@@ -110,7 +110,7 @@ pub struct Reconciled {
     pub edits: Vec<Edit>,
     pub put: Put,
     /// In a list: the completed tasks whose boxes are ticked once this is done.
-    pub ticks: BTreeSet<TaskId>,
+    pub ticks: Ticks,
 }
 
 /// What it lacks.
@@ -139,7 +139,7 @@ impl Reconciled {
             notes,
             edits: problems.into_iter().map(odd).collect(),
             put: append.map_or(Put::Nothing, put),
-            ticks: BTreeSet::new(),
+            ticks: Ticks::default(),
         }
     }
 }

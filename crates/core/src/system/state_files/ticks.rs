@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::{Companion, Put, Reconciled};
 use crate::chronicle::Chronicle;
 use crate::plan::TaskId;
@@ -15,6 +17,42 @@ const LOST: &str = "its work is no longer on the branch; `piton report ID done` 
 /// How many boxes are named one by one: if `git` restores an older version of a list, all of them are unticked.
 const NAMED: usize = 3;
 
+/// The completed tasks whose boxes a list has ticked, each with its title there. A task whose title has changed since is another
+/// one under the same id: it stays here with the title that it was completed under.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "TicksAsWritten")]
+pub struct Ticks(pub(super) BTreeMap<TaskId, String>);
+
+/// Earlier versions kept the ids alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum TicksAsWritten {
+    Titles(BTreeMap<TaskId, String>),
+    Ids(BTreeSet<TaskId>),
+}
+
+impl From<TicksAsWritten> for Ticks {
+    fn from(written: TicksAsWritten) -> Ticks {
+        match written {
+            TicksAsWritten::Titles(titles) => Ticks(titles),
+            TicksAsWritten::Ids(ids) => ids.into_iter().map(|id| (id, String::new())).collect(),
+        }
+    }
+}
+
+impl FromIterator<(TaskId, String)> for Ticks {
+    fn from_iter<I: IntoIterator<Item = (TaskId, String)>>(ticks: I) -> Ticks {
+        Ticks(ticks.into_iter().collect())
+    }
+}
+
+impl Ticks {
+    /// Whether a list calls a task otherwise than when it was completed.
+    fn knows_otherwise(&self, id: &TaskId, titles: &BTreeMap<TaskId, String>) -> bool {
+        matches!((self.0.get(id), titles.get(id)), (Some(was), Some(now)) if !was.is_empty() && was != now)
+    }
+}
+
 /// A list in which boxes are ticked, and how its system reads and writes it.
 #[derive(Clone, Copy, Debug)]
 pub struct TickedList {
@@ -22,6 +60,8 @@ pub struct TickedList {
     pub name: Option<&'static str>,
     /// Tasks whose boxes are ticked, with the reason why that does not count, if any.
     pub ticked: fn(&[u8]) -> BTreeMap<TaskId, Option<&'static str>>,
+    /// What it calls each of its tasks. Empty: titles say nothing in this system.
+    pub titles: fn(&[u8]) -> BTreeMap<TaskId, String>,
     /// The list with its boxes as these tasks stand.
     pub tick: fn(&[u8], &BTreeMap<TaskId, Word>) -> Option<Ticked>,
     /// Whether everything of the second version is in the first, ticks and words for a status aside.
@@ -45,7 +85,7 @@ impl Companion for TickedList {
         state: &State,
         chronicle: &Chronicle,
         claimed: &[TaskId],
-        shown: &BTreeSet<TaskId>,
+        shown: &Ticks,
     ) -> Reconciled {
         found.map(|bytes| self.reconcile_boxes(bytes, (state, chronicle), claimed, shown)).unwrap_or_default()
     }
@@ -71,21 +111,23 @@ impl TickedList {
         TickedList {
             name: Some(name),
             ticked: boxes::ticked,
+            titles: |_| BTreeMap::new(),
             tick: boxes::tick,
             holds: |now, left| boxes::bare(now).starts_with(&boxes::bare(left)),
             is_like: boxes::has_boxes,
         }
     }
 
-    /// A ticked box of an open task is a claim. Boxes of completed tasks get ticked, all others opened.
+    /// A ticked box of an open task is a claim. Boxes of completed tasks get ticked, all others opened. If the list calls a
+    /// completed task otherwise by now, its box is about something that nobody has done, and stays as it is.
     fn reconcile_boxes(
         &self,
         bytes: &[u8],
         (state, chronicle): (&State, &Chronicle),
         claimed: &[TaskId],
-        shown: &BTreeSet<TaskId>,
+        shown: &Ticks,
     ) -> Reconciled {
-        let ticked = (self.ticked)(bytes);
+        let (ticked, titles) = ((self.ticked)(bytes), (self.titles)(bytes));
         let (mut edits, mut stand) = (Vec::new(), BTreeMap::new());
         let is_claim = |id: &TaskId| {
             let is_open = |task: &Task| task.decided != Status::Completed && !task.removed;
@@ -111,7 +153,8 @@ impl TickedList {
                 };
                 edits.push(Edit { task: Some(task.id.clone()), what });
             }
-            if !claimed.contains(&task.id) {
+            let is_another = is_done && shown.knows_otherwise(&task.id, &titles);
+            if !claimed.contains(&task.id) && !is_another {
                 stand.insert(task.id.clone(), word(task.outcome()));
             }
         }
@@ -128,13 +171,22 @@ impl TickedList {
                 .collect()
         };
         let before = without_doubt(ticked);
-        let ticks = match &put {
+        let after = match &put {
             Put::Whole(new) => without_doubt((self.ticked)(new)),
             Put::Nothing | Put::Append(_) => before.clone(),
         };
         // A removed line is a change of the plan.
-        let unticked: Vec<&TaskId> = shown.intersection(&ticks).filter(|id| !before.contains(*id)).collect();
+        let is_unticked = |id: &&TaskId| after.contains(*id) && !before.contains(*id);
+        let unticked: Vec<&TaskId> = shown.0.keys().filter(is_unticked).collect();
         edits.extend(rejected(&unticked));
+        let known = shown.0.iter().filter(|(id, title)| !title.is_empty() && is_done(id));
+        let mut ticks: BTreeMap<TaskId, String> =
+            known.map(|(id, title)| (id.clone(), title.clone())).collect();
+        for id in after {
+            let title = || titles.get(&id).cloned().unwrap_or_default();
+            ticks.entry(id.clone()).or_insert_with(title);
+        }
+        let ticks = Ticks(ticks);
         Reconciled { notes: Vec::new(), edits, put, ticks }
     }
 }

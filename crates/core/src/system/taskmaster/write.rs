@@ -13,11 +13,11 @@ use crate::system::kit::json::{self, Node};
 use crate::system::kit::json_edit::{self, Change};
 use crate::system::kit::outline::Word;
 use crate::system::kit::text;
-use crate::system::state_files::{Companion, Put, Reconciled, TickedList};
+use crate::system::state_files::{Companion, Put, Reconciled, TickedList, Ticks};
 use crate::time::Timestamp;
 
 /// The file as a list whose tasks are ticked off.
-static LIST: TickedList = TickedList { name: None, ticked, tick, holds, is_like };
+static LIST: TickedList = TickedList { name: None, ticked, titles, tick, holds, is_like };
 
 /// The plan's own file.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ impl Companion for TaskFile {
         state: &State,
         chronicle: &Chronicle,
         claimed: &[TaskId],
-        shown: &BTreeSet<TaskId>,
+        shown: &Ticks,
     ) -> Reconciled {
         let mut reconciled = LIST.reconcile(found, state, chronicle, claimed, shown);
         let when = |id: &TaskId| {
@@ -102,6 +102,12 @@ fn is_done(item: &Item<'_>) -> bool {
 pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     let Some(read) = Read::new(bytes) else { return BTreeMap::new() };
     read.tasks().into_iter().filter(|(_, item)| is_done(item)).map(|(id, _)| (id, None)).collect()
+}
+
+/// What the file calls each of its tasks.
+fn titles(bytes: &[u8]) -> BTreeMap<TaskId, String> {
+    let Some(read) = Read::new(bytes) else { return BTreeMap::new() };
+    read.tasks().into_iter().map(|(id, item)| (id, item.title())).collect()
 }
 
 /// The file with the status of these tasks as they stand. With a task its steps are done, unless they are not to be

@@ -7,7 +7,7 @@ use crate::plan::TaskId;
 use crate::system::finding::join;
 use crate::system::kit::boxes::{self, Ticked};
 use crate::system::kit::checklist;
-use crate::system::kit::draft::{holds, sign_of, tick_in, ticked_in};
+use crate::system::kit::draft::{holds, sign_of, tick_in, ticked_in, titles_in};
 use crate::system::kit::outline::Word;
 use crate::system::kit::text;
 use crate::system::state_files::{Companion, TickedList};
@@ -102,10 +102,14 @@ impl System for Todo {
 
 /// The plan itself.
 pub(super) static LIST: TickedList =
-    TickedList { name: None, ticked, tick, holds, is_like: boxes::has_boxes };
+    TickedList { name: None, ticked, titles, tick, holds, is_like: boxes::has_boxes };
 
 fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     ticked_in(draft(&text::decode(bytes).text, ""))
+}
+
+fn titles(bytes: &[u8]) -> BTreeMap<TaskId, String> {
+    titles_in(draft(&text::decode(bytes).text, ""))
 }
 
 fn tick(bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {

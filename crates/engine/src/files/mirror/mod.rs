@@ -365,6 +365,7 @@ impl Mirror {
     /// How the file differs from what the journal says. Changes nothing.
     pub fn differences(&mut self, journal: &mut Journal) -> Result<Vec<String>, FilesError> {
         self.catch_up(journal)?;
+        self.shown = Shown::load(&self.project, &self.run);
         if !self.has_state {
             return self.differences_of_companions();
         }

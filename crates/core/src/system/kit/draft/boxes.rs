@@ -60,6 +60,12 @@ pub(in crate::system) fn ticked_in(mut draft: Draft) -> BTreeMap<TaskId, Option<
     ticked
 }
 
+/// What the file calls each of its tasks.
+pub(in crate::system) fn titles_in(mut draft: Draft) -> BTreeMap<TaskId, String> {
+    let ids = draft.ids();
+    ids.into_iter().zip(draft.tasks).map(|(id, task)| (id, task.title)).collect()
+}
+
 /// The file with the boxes of these tasks as they stand. The steps of a completed task are ticked with it; those of an
 /// open one stay as they are. A mark that says something else than open or done stays until its task is done. `None` if
 /// the bytes are not this text.

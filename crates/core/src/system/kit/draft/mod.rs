@@ -39,7 +39,7 @@ use crate::view::counted;
 use crate::view::preview::Line;
 
 pub(in crate::system) use crate::system::config::Order;
-pub(in crate::system) use boxes::{BoxAt, holds, sign_of, standing, tick_in, ticked_in};
+pub(in crate::system) use boxes::{BoxAt, holds, sign_of, standing, tick_in, ticked_in, titles_in};
 #[allow(unused_imports, reason = "each room takes what it needs")]
 pub(in crate::system) use entries::{Entries, Entry, Section};
 #[allow(unused_imports, reason = "each room takes what it needs")]

@@ -21,7 +21,7 @@ use crate::system::kit::problems::Problems;
 
 pub(in crate::system) use around::{Surroundings, brief};
 pub(in crate::system) use lead::lead;
-pub(in crate::system) use tick::{holds, tick, ticked};
+pub(in crate::system) use tick::{holds, tick, ticked, titles};
 
 /// Every box of a list, in the order of the file.
 #[derive(Clone, Debug, Default)]

@@ -26,6 +26,12 @@ pub(in crate::system) fn ticked(bytes: &[u8], depth: Depth) -> BTreeMap<TaskId, 
     tasks.map(|(nth, id, _)| (id.clone(), (!done[nth]).then_some("its steps are open"))).collect()
 }
 
+/// What the list calls each of its tasks.
+pub(in crate::system) fn titles(bytes: &[u8], depth: Depth) -> BTreeMap<TaskId, String> {
+    let (_, _, read) = read(bytes, depth);
+    read.tasks().map(|(_, id, one)| (id.clone(), one.title.clone())).collect()
+}
+
 /// Tick the boxes of tasks that are completed, and open those of tasks that are not. Boxes are found by their numbers in
 /// the file as it is now. `None` for a file that is not UTF-8 text, which cannot be written so.
 ///

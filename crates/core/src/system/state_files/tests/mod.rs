@@ -48,7 +48,7 @@ fn what_is_no_state_file_says_where_and_what_is_said_twice_is_told() {
 }
 
 fn settled(beside: &dyn Companion, bytes: &[u8], bench: &Bench) -> Reconciled {
-    beside.reconcile(Some(bytes), &bench.state, &bench.chronicle, &[], &BTreeSet::new())
+    beside.reconcile(Some(bytes), &bench.state, &bench.chronicle, &[], &Ticks::default())
 }
 
 /// What the journal is when all was done that was asked for.
@@ -152,16 +152,16 @@ fn a_box_that_somebody_unticks_is_refused_and_ticked_again() {
     for task in ["1", "2", "10"] {
         lands(&mut bench, task, None, [&[], &["a"]]);
     }
-    let look = |list: &str, shown: &BTreeSet<TaskId>| {
+    let look = |list: &str, shown: &Ticks| {
         issue::TICKED_LISTS[0].reconcile(Some(list.as_bytes()), &bench.state, &bench.chronicle, &[], shown)
     };
     let said =
         |settled: &Reconciled| -> Vec<String> { settled.edits.iter().map(ToString::to_string).collect() };
     let (open, done) = ("- [ ] 1. a\n- [ ] 2. b\n- [ ] 10. c\n", "- [x] 1. a\n- [x] 2. b\n- [x] 10. c\n");
     // Piton has not ticked them yet.
-    let first = look(open, &BTreeSet::new());
+    let first = look(open, &Ticks::default());
     assert_eq!((said(&first).len(), &first.put), (0, &Put::Whole(done.as_bytes().to_vec())));
-    assert_eq!(first.ticks.len(), 3);
+    assert_eq!(first.ticks.0.len(), 3);
     let again = look(done, &first.ticks);
     assert_eq!((said(&again).len(), &again.put, &again.ticks), (0, &Put::Nothing, &first.ticks));
     let why = "completed, and is ticked again; to change or undo what was done, add a task to the plan";
@@ -209,7 +209,7 @@ fn a_report_of_an_earlier_validation_does_not_stay() {
     assert!(new.ends_with("Result: not known yet\n"), "{new}");
     assert_eq!(reconcile(&new), new);
     assert_eq!(reconcile("mine\n"), "mine\n");
-    let none = issue::REPORT.reconcile(None, &bench.state, &bench.chronicle, &[], &BTreeSet::new());
+    let none = issue::REPORT.reconcile(None, &bench.state, &bench.chronicle, &[], &Ticks::default());
     assert_eq!(none.put, Put::Nothing, "and none is written before there is something to tell");
 }
 
@@ -235,4 +235,11 @@ proptest! {
         let again = settled(&issue::JOURNAL, &whole, &bench);
         prop_assert_eq!((again.notes.len(), again.put), (0, Put::Nothing));
     }
+}
+
+#[test]
+fn ticks_of_earlier_versions_are_read() {
+    let read = |text: &str| serde_json::from_str::<Ticks>(text).expect("ticks");
+    assert_eq!(read(r#"["1", "2"]"#), read(r#"{"1": "", "2": ""}"#));
+    assert_eq!(serde_json::to_string(&read(r#"{"1": "One"}"#)).expect("text"), r#"{"1":"One"}"#);
 }

@@ -11,7 +11,7 @@ const LOG: &str = "# Progress Log\n\n## L0-001 - Iteration 1 - 2026-01-14\n**Did
 /// What the engine does with the file: notes are journaled, then what is missing is appended.
 fn kept(beside: &dyn Companion, found: Option<&str>, bench: &mut Bench) -> String {
     let look = |bench: &Bench| {
-        beside.reconcile(found.map(str::as_bytes), &bench.state, &bench.chronicle, &[], &BTreeSet::new())
+        beside.reconcile(found.map(str::as_bytes), &bench.state, &bench.chronicle, &[], &Ticks::default())
     };
     for note in look(bench).notes {
         let by = beside.name().expect("a file of its own").to_owned();
@@ -97,7 +97,7 @@ fn the_log_and_the_lessons_grow_in_whatever_encoding_they_have() {
             bench.accept(&Command::Note { by: "ann".to_owned(), note });
             bench.note(Note::Guardrail { text: "Mind this".to_owned() });
             let look = |bytes: &[u8], bench: &Bench| {
-                beside.reconcile(Some(bytes), &bench.state, &bench.chronicle, &[], &BTreeSet::new())
+                beside.reconcile(Some(bytes), &bench.state, &bench.chronicle, &[], &Ticks::default())
             };
             for note in look(&bytes, &bench).notes {
                 bench.note(note);
