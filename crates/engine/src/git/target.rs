@@ -132,12 +132,13 @@ impl Repo {
         if let Some(holder) = holders.iter().find(|holder| !holder.path.exists() && holder.locked.is_some()) {
             return Ok(Some(Wait::Away { checkout: holder.path.clone() }));
         }
-        let here: Vec<&Checkout> = holders.iter().filter(|holder| holder.path.exists()).collect();
-        let [holder] = here[..] else {
-            let paths: Vec<Utf8PathBuf> = here.iter().map(|holder| holder.path.clone()).collect();
-            return Ok((!paths.is_empty()).then_some(Wait::SeveralCheckouts { paths }));
-        };
-        let (checkout, git) = (holder.path.clone(), self.git().at(&holder.path));
+        let mut paths: Vec<Utf8PathBuf> =
+            holders.into_iter().map(|holder| holder.path).filter(|path| path.exists()).collect();
+        if paths.len() > 1 {
+            return Ok(Some(Wait::SeveralCheckouts { paths }));
+        }
+        let Some(checkout) = paths.pop() else { return Ok(None) };
+        let git = self.git().at(&checkout);
         if let Some(what) = status::operation(&repo::git_dir_of(&git)?) {
             return Ok(Some(Wait::Operation { checkout, what }));
         }

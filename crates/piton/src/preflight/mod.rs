@@ -87,15 +87,21 @@ pub(crate) fn tell(findings: &[Finding]) {
 fn look(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
     let mut findings = agents(plan, start)?;
     findings.extend(programs(plan, start));
-    findings.extend(place::opened(plan, start));
-    findings.extend(place::room(start));
+    if sandbox::is_in_force(start.mode(plan)) {
+        let closed = place::closed(&mut opened(plan));
+        findings.extend(closed.into_iter().map(|failure| Finding::warning("writable_missing", failure)));
+    }
+    let little = start.project.map(place::room).unwrap_or_default();
+    findings.extend(little.into_iter().map(|failure| Finding::warning("little_room", failure)));
     Ok(findings)
 }
 
 /// The same for those who ask before they begin, with what a landing would wait for. A run says that when it waits.
 pub(crate) fn foresee(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
     let mut findings = look(plan, start)?;
-    findings.extend(place::target(plan, start)?);
+    let Some(project) = start.project else { return Ok(findings) };
+    let waits = place::waits(plan, start.plan, project, start.target)?;
+    findings.extend(waits.map(|failure| Finding::warning("target_not_clean", failure)));
     Ok(findings)
 }
 

@@ -1,21 +1,20 @@
 //! What about the place would hold a run up: little room on its disk, a folder that agents are to write to and that is not
 //! there, and a target that cannot be moved at the moment.
 
+use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Plan;
 use piton_core::run::shell_word;
 use piton_engine::disk;
 use piton_engine::git::Wait;
-use piton_engine::sandbox;
+use piton_engine::project::Project;
 
-use super::{Finding, Start};
 use crate::failure::{Failure, Outcome};
 
 /// With less room than this a run is likely to stop: each agent has a checkout of the project, and builds in it.
 const LITTLE_ROOM: u64 = 2 << 30;
 
 /// Disks that are almost full. Worktrees and Piton's own files may be on two.
-pub(super) fn room(start: Start<'_>) -> Vec<Finding> {
-    let Some(project) = start.project else { return Vec::new() };
+pub(super) fn room(project: &Project) -> Vec<Failure> {
     let mut findings = Vec::new();
     for folder in [project.worktree_dir(), project.home.clone()] {
         let Some(left) = disk::room(&folder).filter(|left| *left < LITTLE_ROOM) else { continue };
@@ -23,8 +22,7 @@ pub(super) fn room(start: Start<'_>) -> Vec<Finding> {
             "only {} MiB are free on the disk of {folder}: worktrees and builds may fill it",
             left >> 20
         ));
-        findings
-            .push(Finding::warning("little_room", failure.hint("piton clean --dry-run   shows what can go")));
+        findings.push(failure.hint("piton clean --dry-run   shows what can go"));
         // Both are on one disk.
         if disk::room(&project.home) == Some(left) {
             break;
@@ -34,29 +32,27 @@ pub(super) fn room(start: Start<'_>) -> Vec<Finding> {
 }
 
 /// Folders that the plan opens for agents and that are not there: a fence has no way to open those.
-pub(super) fn opened(plan: &Plan, start: Start<'_>) -> Vec<Finding> {
-    if !sandbox::is_in_force(start.mode(plan)) {
-        return Vec::new();
-    }
-    let missing = super::opened(plan).filter(|(_, place)| !place.exists());
+pub(super) fn closed(opened: &mut dyn Iterator<Item = (&str, Utf8PathBuf)>) -> Vec<Failure> {
+    let missing = opened.filter(|(_, place)| !place.exists());
     let told = missing.map(|(said, place)| {
         let what = format!("`{said}` in `writable` is not there, so agents cannot write to it");
-        Finding::warning(
-            "writable_missing",
-            Failure::new(what).hint(format!("mkdir -p {}", shell_word(place.as_str()))),
-        )
+        Failure::new(what).hint(format!("mkdir -p {}", shell_word(place.as_str())))
     });
     told.collect()
 }
 
 /// What a landing would wait for if it came now.
-pub(super) fn target(plan: &Plan, start: Start<'_>) -> Outcome<Option<Finding>> {
+pub(super) fn waits(
+    plan: &Plan,
+    path: &Utf8Path,
+    project: &Project,
+    target: Option<&str>,
+) -> Outcome<Option<Failure>> {
     let settings = &plan.settings;
     // A plan whose tasks share a worktree is worked on there, on a branch of its own.
     let lands_here = !settings.no_commits && !settings.policy().shared_worktree;
-    let Some(project) = start.project.filter(|_| lands_here) else { return Ok(None) };
-    let Some(repo) = project.repo()? else { return Ok(None) };
-    let target = match start.target {
+    let Some(repo) = project.repo()?.filter(|_| lands_here) else { return Ok(None) };
+    let target = match target {
         Some(target) => target.to_owned(),
         // On no branch, the run itself says what to do.
         None => match repo.current_branch() {
@@ -68,7 +64,7 @@ pub(super) fn target(plan: &Plan, start: Start<'_>) -> Outcome<Option<Finding>> 
     let told = match &mut wait {
         Wait::Files { checkout, files } => {
             // No task changes its plan.
-            let plan = start.plan.canonicalize_utf8().unwrap_or_else(|_| start.plan.to_owned());
+            let plan = path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
             files.retain(|file| !checkout.join(file).starts_with(&plan));
             if files.is_empty() {
                 return Ok(None);
@@ -82,5 +78,5 @@ pub(super) fn target(plan: &Plan, start: Start<'_>) -> Outcome<Option<Finding>> 
         | Wait::Away { .. }
         | Wait::Refused { .. } => Failure::new(format!("nothing could land on `{target}` now: {wait}")),
     };
-    Ok(Some(Finding::warning("target_not_clean", told)))
+    Ok(Some(told))
 }

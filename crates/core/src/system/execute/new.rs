@@ -1,10 +1,12 @@
 //! Where a plan of the execute system begins.
 
 use super::plan;
-use super::row::FOLDER;
 use crate::run::{Refusal, shell_word};
 use crate::system::starter::name;
 use crate::system::{Asked, Begun, Starter};
+
+/// Where plans usually lie.
+pub(super) const FOLDER: &str = "docs/tasks";
 
 pub(super) fn starter(words: &[String]) -> Result<Starter, Refusal> {
     let name = name(words, "execute")?;

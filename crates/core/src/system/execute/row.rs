@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::new::FOLDER;
 use super::plan::{LAYER_PLAN, MANIFEST};
 use super::takeover::Left;
 use super::{context, new, ops, plan, state};
@@ -54,8 +55,6 @@ impl ReadPlan for Layers {
         }
     }
 }
-/// Where plans usually lie.
-pub(super) const FOLDER: &str = "docs/tasks";
 
 impl System for Execute {
     fn name(&self) -> &'static str {

@@ -1,10 +1,12 @@
 //! Where the plan of an issue begins.
 
 use super::plan;
-use super::row::FOLDER;
 use crate::run::Refusal;
 use crate::system::addition::refused;
 use crate::system::{Asked, Begun, Starter};
+
+/// Where plans usually lie.
+pub(super) const FOLDER: &str = ".claude/plans";
 
 /// What the words ask for.
 struct NewIssue {

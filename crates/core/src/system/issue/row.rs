@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::companions::{JOURNAL, REPORT, TICKED_LISTS};
+use super::new::FOLDER;
 use super::plan::{DESIGN, LISTS, REQUIREMENTS};
 use super::progress::{Next, Progress};
 use super::{journal, new, ops, plan, state, tell};
@@ -31,8 +32,6 @@ fn number(text: &str) -> Option<u64> {
     let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     all_digits.then(|| digits.parse().ok()).flatten()
 }
-/// Where plans usually lie.
-pub(super) const FOLDER: &str = ".claude/plans";
 
 impl System for Issues {
     fn name(&self) -> &'static str {

@@ -1,6 +1,5 @@
 //! Where iterative work begins.
 
-use super::row::PLACE;
 use super::takeover::ARCHIVE;
 use super::{guardrails, plan};
 use crate::plan::{BadId, Domain, RunId};
@@ -9,6 +8,9 @@ use crate::system::addition::refused;
 use crate::system::kit::takeover::Lessons;
 use crate::system::starter::name;
 use crate::system::{Asked, Begun, Starter};
+
+/// Where folders of this system are kept, from the root of a project.
+pub(super) const PLACE: &str = ".claude/iterative";
 
 pub(super) fn starter(words: &[String]) -> Result<Starter, Refusal> {
     let slug = name(words, "iterative")?;

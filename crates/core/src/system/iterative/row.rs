@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::companions::{GUARDRAILS, PROGRESS, TICKED_LISTS, report_in_words};
+use super::new::PLACE;
 use super::plan::is_review;
 use super::prompt::Iteration;
 use super::{context, ending, guardrails, new, ops, plan, progress, state, takeover};
@@ -33,8 +34,6 @@ fn about<'r>(run: &'r Run, task: &Task) -> Option<&'r Iterative> {
     run.settings.form.brief().filter(|_| !is_review(run, task))
 }
 
-/// Where folders of this system are kept, from the root of a project.
-pub(super) const PLACE: &str = ".claude/iterative";
 /// Where an older layout of it kept them.
 const OLDER: &str = ".claude/iterative-dev";
 /// Files by which a folder is known wherever it lies. Other systems have a list, too.
