@@ -62,6 +62,7 @@ mod storage;
 mod summary;
 mod terminal;
 mod timeline;
+mod tutorial;
 mod unchanged;
 mod usage;
 mod watch;

@@ -1,0 +1,1 @@
+echo "$2,$3" >> shelf.csv

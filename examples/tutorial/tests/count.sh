@@ -1,0 +1,4 @@
+. tests/common.sh
+same "$(sh "$shelf" count)" "2"
+rm shelf.csv
+same "$(sh "$shelf" count)" "0"

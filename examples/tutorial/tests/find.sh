@@ -1,0 +1,2 @@
+. tests/common.sh
+same "$(sh "$shelf" find Two)" "1954,The Two Towers"
