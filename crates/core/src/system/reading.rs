@@ -161,6 +161,11 @@ pub trait ReadPlan: fmt::Debug {
     /// Add what a preview for programs says besides the tasks.
     fn describe(&self, _document: &mut Value) {}
 
+    /// Files that its prompts tell agents to read, by their paths from the root of the project.
+    fn named(&self) -> &[String] {
+        &[]
+    }
+
     /// How many tasks the plan's own files claim to be done, where that is only a claim.
     fn claims(&self) -> Option<usize> {
         None

@@ -4,7 +4,7 @@ use camino::Utf8Path;
 use piton_core::plan::RepoPath;
 use piton_core::survey::{Include, MOST_COPIED};
 
-use super::command::{Call, fields};
+use super::command::{Call, Git, fields};
 use super::error::GitError;
 use super::repo::Repo;
 
@@ -45,6 +45,30 @@ impl Repo {
         files.retain(|file| matched.contains(file) && RepoPath::new(file).is_ok());
         Ok(Some(Include { files, has_more }))
     }
+}
+
+/// Files of a checkout that no commit has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NotInGit {
+    pub ignored: Vec<String>,
+    pub untracked: Vec<String>,
+}
+
+/// Which of these files, and of those below these folders, are in the checkout at `root` and not in git.
+pub fn not_in_git(root: &Utf8Path, paths: &[String]) -> Result<NotInGit, GitError> {
+    if paths.is_empty() || !root.join(".git").exists() {
+        return Ok(NotInGit::default());
+    }
+    let git = Git::new(root);
+    let list = |options: &[&str]| {
+        let call = git.call(["ls-files", "--others", "-z"]).args(options.iter().copied());
+        let (mut files, _) = names(call.args(["--"]).args(paths))?;
+        files.retain(|file| RepoPath::new(file).is_ok());
+        files.truncate(MOST_COPIED);
+        Ok(files)
+    };
+    let untracked = list(&["--exclude-standard"])?;
+    Ok(NotInGit { ignored: list(&["--ignored", "--exclude-standard"])?, untracked })
 }
 
 /// The names that a command lists, and whether there are more.

@@ -55,6 +55,7 @@ pub use diff::Patch;
 pub use error::GitError;
 pub use exact::{Deviation, ExactWorktree, Ignored, last_in};
 pub use history::Landing;
+pub use ignored::{NotInGit, not_in_git};
 pub use index::Extra;
 pub use merge::{FileVersions, Merged};
 pub(crate) use metadata::is_changed as metadata_is_changed;

@@ -18,10 +18,12 @@ pub(crate) use unchanged::Stamp;
 use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::RepoPath;
 use piton_core::run::shell_word;
 use piton_core::system::config::Config;
 use piton_core::system::{Folder, Given, ReadPlan, Strictness, SystemRef, finding, own, systems};
 use piton_core::time::Timestamp;
+use piton_engine::git::not_in_git;
 use piton_engine::secrets;
 
 use crate::failure::{Failure, Outcome};
@@ -192,9 +194,22 @@ pub(crate) fn understand(path: &Utf8Path, system: SystemRef, source: &Folder, ho
     let mut read = reading(path, system, source, how)?;
     let picture = pictured(path, &base(path, system), read.reading())?;
     let mut plan = read.take_plan();
+    bring(&mut plan.settings.worktree.copy, &base(path, system), read.named())?;
     // From here on the plan may be written anywhere.
     secrets::withhold(&mut plan.settings.agents);
     Ok((FoundPlan { path: path.to_owned(), plan, read }, picture))
+}
+
+/// What agents are to read and git ignores is copied into their worktrees, which lack it.
+fn bring(copied: &mut Vec<RepoPath>, root: &Utf8Path, named: &[String]) -> Outcome {
+    for file in not_in_git(root, named)?.ignored {
+        if let Ok(file) = RepoPath::new(&file)
+            && !copied.contains(&file)
+        {
+            copied.push(file);
+        }
+    }
+    Ok(())
 }
 
 /// The same with all that is wrong with it. The plan is to be used only if that is no error.

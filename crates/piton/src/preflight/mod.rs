@@ -26,6 +26,8 @@ pub(crate) struct Start<'a> {
     pub project: Option<&'a Project>,
     /// The plan's file or folder.
     pub plan: &'a Utf8Path,
+    /// Files that its prompts tell agents to read.
+    pub named: &'a [String],
     /// The branch it would land on, if it is not the one checked out.
     pub target: Option<&'a str>,
     /// The agent that is to do all tasks, if there is one.
@@ -91,6 +93,9 @@ fn look(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
         let closed = place::closed(&mut opened(plan));
         findings.extend(closed.into_iter().map(|failure| Finding::warning("writable_missing", failure)));
     }
+    findings.extend(
+        place::unseen(start.root, start.named)?.map(|failure| Finding::warning("not_committed", failure)),
+    );
     let little = start.project.map(place::room).unwrap_or_default();
     findings.extend(little.into_iter().map(|failure| Finding::warning("little_room", failure)));
     Ok(findings)

@@ -5,13 +5,15 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Plan;
 use piton_core::run::shell_word;
 use piton_engine::disk;
-use piton_engine::git::Wait;
+use piton_engine::git::{Wait, not_in_git};
 use piton_engine::project::Project;
 
 use crate::failure::{Failure, Outcome};
 
 /// With less room than this a run is likely to stop: each agent has a checkout of the project, and builds in it.
 const LITTLE_ROOM: u64 = 2 << 30;
+/// A command with more files than this is not one to type.
+const MOST_NAMED: usize = 5;
 
 /// Disks that are almost full. Worktrees and Piton's own files may be on two.
 pub(super) fn room(project: &Project) -> Vec<Failure> {
@@ -29,6 +31,21 @@ pub(super) fn room(project: &Project) -> Vec<Failure> {
         }
     }
     findings
+}
+
+/// Files that agents are to read, and that their worktrees lack, as no commit has them. What git ignores is copied.
+pub(super) fn unseen(root: &Utf8Path, named: &[String]) -> Outcome<Option<Failure>> {
+    let files = not_in_git(root, named)?.untracked;
+    let Some(first) = files.first() else { return Ok(None) };
+    let what = match files.len() {
+        1 => format!("agents are to read {first}, which is not committed: their worktrees lack it"),
+        many => format!(
+            "agents are to read {many} files that are not committed, such as {first}: their worktrees lack them"
+        ),
+    };
+    let words: Vec<String> = files.iter().take(MOST_NAMED).map(|file| shell_word(file)).collect();
+    let rest = if files.len() > MOST_NAMED { " …" } else { "" };
+    Ok(Some(Failure::new(what).hint(format!("git add {}{rest} && git commit", words.join(" ")))))
 }
 
 /// Folders that the plan opens for agents and that are not there: a fence has no way to open those.

@@ -22,6 +22,7 @@ pub(crate) fn missing(found: &FoundPlan) -> Outcome<Vec<Finding>> {
         root,
         project: project.as_ref(),
         plan: &found.path,
+        named: found.read.named(),
         target: None,
         agent: None,
         sandbox: None,

@@ -116,3 +116,29 @@ fn a_task_that_is_called_otherwise_by_now_is_not_ticked() {
     let _ = told.says("T002").says("unticked");
     assert!(sandbox.read(LIST).contains(&old));
 }
+
+/// `.gitignore` may name a plan that is nobody else's business.
+#[test]
+fn documents_that_git_ignores_are_copied_into_worktrees() {
+    let sandbox = albums("[T004]\nrun test -s specs/001-albums/spec.md\nappend albums.sh echo kept\n");
+    let _ = sandbox.git(["rm", "-q", "-r", "--cached", "specs"]);
+    sandbox.write(".gitignore", "specs/\n");
+    sandbox.commit("The plan is private");
+    let _ = sandbox.run("plan specs/001-albums").exits(0).lacks("not committed");
+    let _ = sandbox.run("run specs/001-albums").exits(0);
+    assert_eq!(landed(&sandbox).len(), 5);
+    assert_eq!(sandbox.read(LIST).matches("- [X] T0").count(), 7, "ticked where it is");
+    assert!(sandbox.git(["ls-files", "specs"]).is_empty(), "nothing of it landed");
+}
+
+#[test]
+fn documents_that_are_not_committed_are_said_before_a_run() {
+    let sandbox = albums("");
+    let _ = sandbox.git(["rm", "-q", "-r", "--cached", "specs"]);
+    let _ = sandbox.git(["commit", "-q", "-m", "The plan is not there yet"]);
+    let told = sandbox.run("plan specs/001-albums").exits(0);
+    let told = told.says(
+        "agents are to read 3 files that are not committed, such as specs/001-albums/contracts/commands.md",
+    );
+    let _ = told.says("specs/001-albums/plan.md specs/001-albums/spec.md && git commit");
+}

@@ -249,6 +249,7 @@ fn start_of<'a>(
         root: &project.root,
         project: Some(project),
         plan: &found.path,
+        named: found.read.named(),
         target: args.onto.as_deref().or(args.base_branch.as_deref()),
         agent: args.agent.as_deref(),
         sandbox: sandbox(args)?,

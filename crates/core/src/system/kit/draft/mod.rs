@@ -149,6 +149,7 @@ pub(in crate::system) struct DraftReading {
     /// Of each task of the plan.
     sources: Vec<Source>,
     branch: Option<String>,
+    context: Vec<String>,
 }
 
 impl ReadPlan for DraftReading {
@@ -162,6 +163,10 @@ impl ReadPlan for DraftReading {
 
     fn branch(&self) -> Option<String> {
         self.branch.clone()
+    }
+
+    fn named(&self) -> &[String] {
+        &self.context
     }
 
     fn preview(&self, plan: &Plan, all: bool) -> Option<Vec<Line>> {
@@ -226,9 +231,9 @@ impl Draft {
         };
         Problem::sort(&mut self.problems);
         let plan = Plan { name: name_from(&self.name), groups, tasks: specs, settings };
-        let Draft { problems, texts, branch, .. } = self;
+        let Draft { problems, texts, branch, context, .. } = self;
         let reading = Reading { plan, problems, texts, project_path: None, before };
-        DraftReading { reading, sources, branch }
+        DraftReading { reading, sources, branch, context }
     }
 
     /// The groups that have tasks, to which their tasks are given.

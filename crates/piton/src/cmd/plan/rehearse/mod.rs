@@ -70,6 +70,7 @@ pub(crate) fn rehearse(args: &RehearseArgs) -> Outcome<Exit> {
         root: &project.root,
         project: Some(&project),
         plan: &found.path,
+        named: found.read.named(),
         target: Some(&target),
         agent: None,
         sandbox: None,
