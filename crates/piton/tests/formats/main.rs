@@ -2,6 +2,7 @@
 //! byte by byte.
 #![cfg(unix)]
 
+mod clone;
 mod kiro;
 mod openspec;
 mod ralph;

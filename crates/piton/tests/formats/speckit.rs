@@ -14,7 +14,7 @@ fn albums(others: &str) -> Sandbox {
 }
 
 /// What good agents do, but for what `others` says.
-fn well(others: &str) -> String {
+pub(super) fn well(others: &str) -> String {
     let work = [
         ("T001", "append albums.sh echo again"),
         ("T002", "write tests/add.sh grep -q kept albums.sh"),
