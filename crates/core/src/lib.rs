@@ -14,6 +14,7 @@ pub mod diagnostic;
 mod fence;
 pub mod history;
 pub mod hook;
+pub mod host;
 pub mod line_diff;
 pub mod mcp;
 pub mod message;
