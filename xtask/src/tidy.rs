@@ -12,6 +12,8 @@ const STARTERS: &[&str] = &[
     "crates/engine/src/git/command.rs",
     "crates/engine/src/git/resident.rs",
     "crates/engine/src/keeper/",
+    // `gh` and `glab`.
+    "crates/engine/src/host/",
     "crates/piton/src/cmd/integrate/scripted.rs",
     // Piton itself.
     "crates/piton/src/own_command.rs",

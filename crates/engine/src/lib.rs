@@ -1,8 +1,8 @@
 //! Make it happen: everything with an effect.
 //!
 //! The engine knows the core; nothing here knows a user interface. Each module is the only access to one part of the
-//! outside: `journal` is the only place with SQL, `git` the only one that starts git, `keeper` the only one that starts
-//! anything else, `disk` the only one that writes a file that matters.
+//! outside: `journal` is the only place with SQL, `git` the only one that starts git, `host` the only one that starts `gh` and
+//! `glab`, `keeper` the only one that starts anything else, `disk` the only one that writes a file that matters.
 
 pub mod agent;
 pub mod boot;
@@ -18,6 +18,7 @@ pub mod files;
 pub mod gates;
 pub mod git;
 pub mod holders;
+pub mod host;
 pub mod journal;
 pub mod keeper;
 pub mod landed;
