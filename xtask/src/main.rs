@@ -20,6 +20,7 @@ mod crash;
 mod fuzz;
 mod generate;
 mod links;
+mod messages;
 mod part;
 mod queues;
 mod sabotage;

@@ -140,6 +140,7 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
     let mut problems = crate::sabotage::rotten(root)?;
     problems.extend(crate::circles::circles(root)?);
     problems.extend(crate::links::broken(root)?);
+    problems.extend(crate::messages::problems(root)?);
     let mut files = Vec::new();
     for folder in ["crates", "xtask"] {
         collect(&root.join(folder), &mut files)?;
