@@ -43,7 +43,7 @@ const DOORS: [(&str, &[&str], &str); 4] = [
 ];
 
 /// The rooms of the systems in `crates/core/src/system`. None knows another; the rules and the engine ask the table.
-const ROOMS: [&str; 11] = [
+const ROOMS: [&str; 12] = [
     "native",
     "execute",
     "issue",
@@ -55,6 +55,7 @@ const ROOMS: [&str; 11] = [
     "taskmaster",
     "ralph",
     "todo",
+    "tracker",
 ];
 
 /// The same as variants.

@@ -5,6 +5,7 @@
 //! systems do not know each other.
 
 mod addition;
+pub mod asked;
 mod collection;
 pub mod config;
 mod description;
@@ -31,6 +32,7 @@ mod starter;
 pub mod state_files;
 pub mod taskmaster;
 pub mod todo;
+pub mod tracker;
 
 use std::fmt;
 use std::sync::OnceLock;

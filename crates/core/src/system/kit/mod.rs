@@ -11,6 +11,7 @@ pub(in crate::system) mod fields;
 pub(in crate::system) mod files;
 pub(in crate::system) mod foreign;
 pub mod guardrails;
+pub(in crate::system) mod headings;
 pub(crate) mod json;
 pub(in crate::system) mod json_edit;
 pub(in crate::system) mod json_texts;

@@ -7,22 +7,11 @@ use crate::system::kit::draft::{
     BoxAt, Draft, DraftTask, Entries, Entry, Kind, Phase, Standing, commands_of, fails_first, kind_of,
     paths_of, standing, title_of,
 };
+use crate::system::kit::headings::is_about_criteria;
 use crate::system::kit::text::{self, key};
 use crate::system::{Folder, Given, Problem};
 use crate::view::counted;
 
-/// Headings of boxes that say when the work above them is good, and are not work themselves: these words in them, or
-/// these alone.
-const CRITERIA: [&str; 5] =
-    ["acceptance criteria", "success criteria", "success metrics", "definition of done", "exit criteria"];
-const CRITERIA_ALONE: [&str; 6] = [
-    "acceptance",
-    "acceptance checklist",
-    "criteria",
-    "validation checklist",
-    "verification",
-    "verification checklist",
-];
 /// Headings of what is not to be done now.
 const LATER: [&str; 13] = [
     "future",
@@ -269,10 +258,6 @@ impl Reader<'_> {
             }
         }
     }
-}
-
-fn is_about_criteria(title: &str) -> bool {
-    CRITERIA.iter().any(|words| title.contains(words)) || CRITERIA_ALONE.contains(&title)
 }
 
 fn is(count: u64) -> &'static str {

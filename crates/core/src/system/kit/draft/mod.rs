@@ -107,6 +107,8 @@ pub(in crate::system) struct DraftTask {
     pub(in crate::system) mark: Option<BoxAt>,
     /// The boxes of its required steps, which are ticked with it.
     pub(in crate::system) steps: Vec<BoxAt>,
+    /// What people call the place that it comes from, where that is not its file.
+    pub(in crate::system) origin: Option<String>,
 }
 
 /// Another task, as its file names it.

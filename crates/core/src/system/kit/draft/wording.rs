@@ -28,13 +28,18 @@ impl Draft {
             let files: Vec<String> = self.context.iter().map(|file| format!("- {file}")).collect();
             parts.push(format!("Read first, as far as it concerns this task:\n{}", files.join("\n")));
         }
-        let mut place = format!("This is task {id} of {}.", task.file);
+        let mut place = match &task.origin {
+            Some(origin) => format!("This is {origin}."),
+            None => format!("This is task {id} of {}.", task.file),
+        };
         if let Standing::NotOurs(why) = task.standing {
             place.push_str(&format!(" It is not for Piton: {why}."));
         }
-        parts.push(format!(
-            "{place} Do only this task, and do not change that file: Piton does when the task is completed."
-        ));
+        let only = match &task.origin {
+            Some(_) => "Do only this task, and leave the issue itself alone.",
+            None => "Do only this task, and do not change that file: Piton does when the task is completed.",
+        };
+        parts.push(format!("{place} {only}"));
         parts.join("\n\n")
     }
 }

@@ -1,0 +1,18 @@
+//! Plans that are asked of a program: issues of a tracker. What the program answered is kept as a file, and that file is the
+//! plan.
+//!
+//! `ask` reads what is typed, such as `gh:label:agent`. `asking` says which questions answer it, and makes a `snapshot` of
+//! the answers. `github` knows the words of one program. `issue_text` reads what people write into issues.
+//!
+//! Nothing here starts a program. Whoever does hands over what it answered, and that may be anything.
+
+mod ask;
+mod asking;
+mod github;
+pub(in crate::system) mod issue_text;
+mod json;
+mod snapshot;
+
+pub use ask::{Ask, Source, Which};
+pub use asking::{Asking, Question};
+pub use snapshot::{Comment, Issue, MARK, Outside, Snapshot, State, VERSION};

@@ -1,0 +1,118 @@
+//! What was answered, as a file: the plan that a run goes by until the tracker is asked again.
+
+use serde::{Deserialize, Serialize};
+
+use super::ask::Ask;
+
+/// What this version writes. It reads no other.
+pub const VERSION: u32 = 1;
+/// The name that makes a JSON file a snapshot.
+pub const MARK: &str = "piton_issues";
+
+/// Issues as a tracker had them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Snapshot {
+    /// The version.
+    pub piton_issues: u32,
+    /// What was asked, as it was typed.
+    pub ask: String,
+    /// The repository, such as `github.com/owner/name`.
+    pub of: String,
+    /// By their numbers.
+    pub issues: Vec<Issue>,
+    /// Issues outside of the plan that are closed: whoever waits for them need not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settled: Vec<String>,
+    /// Issues outside of the plan that are open, and waited for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<Outside>,
+    /// What a person should know about the answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outside {
+    pub id: String,
+    #[serde(default)]
+    pub title: String,
+}
+
+/// One issue.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Issue {
+    /// Its number.
+    pub id: String,
+    pub title: String,
+    pub state: State,
+    /// Who wrote it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub by: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub url: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub updated: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub milestone: String,
+    /// The issue that it is a part of.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub parent: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub parent_title: String,
+    /// Issues that have to be closed before, as the tracker itself knows it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub body: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub comments: Vec<Comment>,
+}
+
+/// Only of people who may write to the repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Comment {
+    pub by: String,
+    pub text: String,
+}
+
+/// How far an issue is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    #[default]
+    Open,
+    /// It was closed as completed.
+    Closed,
+    /// It was closed and is not to be done.
+    Dropped,
+}
+
+impl Snapshot {
+    pub(super) fn new(ask: &Ask, of: &str) -> Snapshot {
+        Snapshot { piton_issues: VERSION, ask: ask.to_string(), of: of.to_owned(), ..Snapshot::default() }
+    }
+
+    /// What a file says that Piton wrote. `None` if it is something else, or of another version.
+    pub fn read(bytes: &[u8]) -> Option<Snapshot> {
+        let snapshot: Snapshot = serde_json::from_slice(bytes).ok()?;
+        (snapshot.piton_issues == VERSION).then_some(snapshot)
+    }
+
+    /// What was asked.
+    pub fn asked(&self) -> Option<Ask> {
+        Ask::parse(&self.ask)?.ok()
+    }
+
+    /// The file.
+    pub fn text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}

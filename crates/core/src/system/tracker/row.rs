@@ -1,0 +1,52 @@
+//! Issues in the table of systems.
+
+use super::read;
+use crate::plan::TaskId;
+use crate::system::asked::{MARK, Snapshot};
+use crate::system::{Detects, Disk, FileClaim, Files, Folder, Form, Given, Policy, ReadPlan, System};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Tracker;
+
+/// Its row.
+pub static TRACKER: Tracker = Tracker;
+
+impl System for Tracker {
+    fn name(&self) -> &'static str {
+        "tracker"
+    }
+
+    fn about(&self) -> &'static str {
+        "Issues of GitHub, asked for by gh:label:NAME or gh:#12"
+    }
+
+    fn plain(&self) -> Form {
+        Form::Added(&TRACKER)
+    }
+
+    fn policy(&self) -> Policy {
+        Policy { detects: Detects::Always, ..Policy::USUAL }
+    }
+
+    fn files(&self) -> Files {
+        Files { plan_is_file: true, ..Files::default() }
+    }
+
+    fn claims_file(&self, name: &str, path: &str, disk: &dyn Disk) -> FileClaim {
+        let is_one = || disk.read(path).is_some_and(|bytes| Snapshot::read(&bytes).is_some());
+        let is_like = || disk.holds(path, &format!("\"{MARK}\""));
+        match name.ends_with(".json") && is_like() {
+            true if is_one() => FileClaim::Yes,
+            true => FileClaim::LastResort,
+            false => FileClaim::No,
+        }
+    }
+
+    fn read(&self, folder: &Folder, given: &Given<'_>) -> Box<dyn ReadPlan> {
+        Box::new(read::read(folder, given).plan(&TRACKER, given))
+    }
+
+    fn task_name(&self, task: &TaskId) -> String {
+        format!("#{task}")
+    }
+}
