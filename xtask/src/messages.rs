@@ -65,9 +65,8 @@ fn compare(page: &str, texts: &Texts) -> Vec<String> {
     let shown: BTreeSet<&str> = cells(page, "message").map(|(_, message)| message).collect();
     let lacking = texts.messages.iter().filter(|(message, _)| !shown.contains(message.as_str()));
     let lacking = lacking.map(|(message, at)| {
-        format!(
-            "{at}: {PAGE} lacks this message: add the row `| {message} | what it means, and what to do |`"
-        )
+        let code = if message.contains('`') { format!("`` {message} ``") } else { format!("`{message}`") };
+        format!("{at}: {PAGE} lacks this message: add the row | {code} | what it means, and what to do |")
     });
     // A text may be the beginning of a message.
     let is_known = |message: &str| {
