@@ -67,6 +67,8 @@ fn simulate(mut words: impl Iterator<Item = String>) -> Result<()> {
             "--from" => from = number()?,
             "--seed" => one = Some(number()?),
             "--queue" => (one, options.world) = (Some(number()?), World::Queue),
+            "--requests" => (seeds, options.world) = (number()?, World::Requests),
+            "--request" => (one, options.world) = (Some(number()?), World::Requests),
             "--takeovers" => (seeds, options.world) = (number()?, World::TakeOver),
             "--takeover" => (one, options.world) = (Some(number()?), World::TakeOver),
             "--trace" => options.trace = true,

@@ -253,6 +253,8 @@ impl World {
                 let commit = progress.intent.expect("a move has an intent").candidate;
                 Command::Landed { task, fence, commit }
             }
+            // Nothing here lands by requests.
+            Action::Request { .. } => return,
             Action::Clean { .. } => Command::CleanedUp { task, fence },
             Action::Context => Command::ContextUpdated(Box::default()),
             Action::Ask { provider, nth } => {

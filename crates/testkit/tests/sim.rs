@@ -22,6 +22,16 @@ fn no_queue_is_ever_red() {
     assert_eq!(coverage.queue_blind_spots(), Vec::<&str>::new(), "never seen in a thousand queues");
 }
 
+/// Many more: `cargo run --release -p xtask -- simulate --requests 10000`.
+#[test]
+fn a_request_lands_by_the_hosts_word_alone() {
+    let coverage = match simulate_wide(0..600, Options { world: World::Requests, ..Options::default() }) {
+        Ok(coverage) => coverage,
+        Err(violation) => panic!("{violation}"),
+    };
+    assert_eq!(coverage.request_blind_spots(), Vec::<&str>::new(), "never seen in any of them");
+}
+
 /// Many more: `cargo run --release -p xtask -- simulate --takeovers 10000`.
 #[test]
 fn a_take_over_believes_what_is_borne_out_and_nothing_else() {

@@ -215,7 +215,8 @@ impl Chronicle {
             | Event::ProofEnded { .. }
             | Event::LandingPrepared { .. }
             | Event::LandingReturned { .. }
-            | Event::LandingWaits { .. } => {}
+            | Event::LandingWaits { .. }
+            | Event::Request { .. } => {}
             Event::Completed { task, proof, counts, .. } => {
                 self.context = None;
                 let landed = matches!(proof, Proof::Landed { .. });

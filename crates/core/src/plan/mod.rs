@@ -11,6 +11,7 @@ mod id;
 mod iterative;
 mod model;
 mod programs;
+mod requests;
 mod scripts;
 mod shell;
 
@@ -28,5 +29,6 @@ pub use model::{
     Reuse, SILENCE, Schedule, Settings, TaskSpec, WorktreeSetup,
 };
 pub use programs::first_program;
+pub use requests::{MergeBy, Method, Requests};
 pub use scripts::scripts;
 pub use shell::{Hides, READ_TO_THE_END, has_pipe, hides};

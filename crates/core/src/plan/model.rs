@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{Argv, Budget, Check, Content, Fences, GroupId, RepoPath, TaskId};
+use super::{Argv, Budget, Check, Content, Fences, GroupId, RepoPath, Requests, TaskId};
 use crate::client::Adapter;
 use crate::system::{Form, Policy, SystemRef};
 use crate::time::Span;
@@ -227,6 +227,9 @@ pub struct Settings {
     /// Nobody looks for conflicts while work is under way.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub late_conflicts: bool,
+    /// Each task lands by a request on the host of a remote. None: Piton moves the target itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Requests>,
 }
 
 impl Settings {
@@ -289,6 +292,7 @@ impl Default for Settings {
             land: Land::default(),
             landing_parallel: None,
             late_conflicts: false,
+            requests: None,
         }
     }
 }

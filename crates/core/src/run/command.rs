@@ -11,6 +11,7 @@ use super::imported::ImportedTask;
 use super::line::ProofEnd;
 use super::pointers::Pointers;
 use super::report::Report;
+use super::request::{RequestFact, Seen};
 use super::revision::Revision;
 use super::schedule::Action;
 use super::state::Missing;
@@ -215,6 +216,28 @@ pub enum Command {
         task: TaskId,
         fence: u64,
         commit: Oid,
+    },
+    /// Something was done about the request by which the task lands.
+    RequestMoved {
+        task: TaskId,
+        fence: u64,
+        fact: RequestFact,
+    },
+    /// The host was asked about it. `log`: what its red checks printed. `tip`: the target's on the host, if that was
+    /// looked at.
+    RequestSeen {
+        task: TaskId,
+        fence: u64,
+        seen: Box<Seen>,
+        log: String,
+        tip: Option<Oid>,
+    },
+    /// What the host merged is part of the local target, whose tree is `tree` with it.
+    RequestLanded {
+        task: TaskId,
+        fence: u64,
+        commit: Oid,
+        tree: Oid,
     },
     /// Its commit is part of the target already: there was nothing to land. `tree` is what the target holds.
     NothingToLand {

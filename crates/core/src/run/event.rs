@@ -15,6 +15,7 @@ pub use super::note::{CheckRun, ConflictAhead, ContextUpdate, Note};
 use super::pointers::Pointers;
 use super::reopen::Reopening;
 use super::report::{CommitMade, Report, Tests};
+use super::request::RequestFact;
 pub use super::session::{Selection, Session};
 use super::task::{Carried, Holder, Intent, Proof};
 use crate::plan::{Digest, Group, Oid, Outside, RunId, Settings, TaskId, TaskSpec};
@@ -272,6 +273,13 @@ pub enum Event {
         fence: u64,
         reason: String,
     },
+    /// About the request by which the task lands.
+    Request {
+        task: TaskId,
+        fence: u64,
+        #[serde(flatten)]
+        fact: RequestFact,
+    },
     Completed {
         task: TaskId,
         fence: u64,
@@ -458,6 +466,7 @@ impl Event {
             | LandingPrepared { task, .. }
             | LandingReturned { task, .. }
             | LandingWaits { task, .. }
+            | Request { task, .. }
             | Completed { task, .. }
             | CleanedUp { task, .. }
             | CleanupRefused { task, .. }

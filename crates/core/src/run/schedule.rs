@@ -8,6 +8,7 @@ use super::event::{Selection, StopMode};
 use super::line::{MOST_TOGETHER, Proposal, Proving};
 use super::overload;
 use super::provider::{all_are_out, is_let_in, limits, probes};
+use super::request::Step;
 use super::state::{ReadyKey, Run, State};
 use super::tally::Horizon;
 use super::task::{Holder, Status, Task};
@@ -36,6 +37,8 @@ pub enum Action {
     Land { proof: u64, task: TaskId, fence: u64 },
     /// Move the target to the candidate, or see that it was.
     Move { task: TaskId, fence: u64 },
+    /// Take the next step of the request by which the task lands.
+    Request { task: TaskId, fence: u64, step: Step },
     /// Remove the worktree of a completed task.
     Clean { task: TaskId, fence: u64 },
     /// Enter what the run has made in the project's own description.
@@ -67,6 +70,7 @@ impl Action {
             | Action::Prove { task, .. }
             | Action::Land { task, .. }
             | Action::Move { task, .. }
+            | Action::Request { task, .. }
             | Action::Clean { task, .. } => Some(task),
             Action::BeginProof { .. } | Action::Context | Action::Ask { .. } => None,
         }
@@ -83,6 +87,7 @@ impl Action {
             | Action::Prove { fence, .. }
             | Action::Land { fence, .. }
             | Action::Move { fence, .. }
+            | Action::Request { fence, .. }
             | Action::Clean { fence, .. } => Some(*fence),
         }
     }
@@ -225,7 +230,9 @@ fn landings(state: &State, run: &Run, now: Timestamp) -> Vec<Action> {
 /// Whether a candidate is proven by itself, while no other is: agents judge it, or others that its work meets, or it judges
 /// the whole, or it may have nothing to land.
 fn is_exclusive(state: &State, task: &Task) -> bool {
-    task.gate
+    // What lands by a request of its own cannot be built on before the host has merged it.
+    state.run().is_some_and(|run| run.settings.requests.is_some())
+        || task.gate
         || !task.reviews.is_empty()
         || task.may_stay_as_it_is()
         || state.is_reviewed_since(task.progress.landed_at_base)
@@ -271,7 +278,12 @@ fn step(task: &Task) -> Option<Action> {
             Some(if progress.agent_done { Action::Capture { task: id, fence, pass } } else { work })
         }
         Status::Verifying if progress.queued.is_none() => Some(Action::Check { task: id, fence }),
-        Status::Merging => Some(Action::Move { task: id, fence }),
+        Status::Merging => Some(match &progress.request {
+            Some(request) if progress.intent.is_none() => {
+                Action::Request { task: id, fence, step: request.step }
+            }
+            _ => Action::Move { task: id, fence },
+        }),
         _ => None,
     }
 }

@@ -26,6 +26,8 @@ fn followed(run: &Run, now: &Settings) -> Settings {
         land: now.land,
         landing_parallel: now.landing_parallel,
         late_conflicts: now.late_conflicts,
+        // Whether a run lands by requests stays as it began.
+        requests: run.settings.requests.as_ref().map(|began| now.requests.as_ref().unwrap_or(began).clone()),
         ..run.settings.clone()
     }
 }

@@ -536,7 +536,7 @@ impl State {
                 }
                 match after {
                     _ if task.is_candidate() => {}
-                    Status::Merging => {}
+                    Status::Merging if task.progress.intent.is_some() => {}
                     Status::Completed if before != after && task.progress.landed_no.is_some() => {
                         run.line.land(&id, at);
                     }

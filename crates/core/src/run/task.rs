@@ -11,6 +11,7 @@ use super::effort::Effort;
 use super::event::Work;
 use super::evidence::Mark;
 use super::holding::HolderProcess;
+use super::request::{Request, Step};
 use super::usage::Bill;
 use crate::plan::{Content, Digest, Oid, Outside, TaskId};
 use crate::time::{Span, Timestamp};
@@ -334,6 +335,13 @@ impl Task {
         self.is_engines() && (self.decided == Status::Verified || is_judged_there)
     }
 
+    /// It has a request that the host has not merged, and is not about to. A person may take it away meanwhile.
+    pub(super) fn is_followed(&self) -> bool {
+        let steps = [Step::Push, Step::Open, Step::Follow];
+        self.progress.intent.is_none()
+            && self.progress.request.as_ref().is_some_and(|request| steps.contains(&request.step))
+    }
+
     /// Whether its checks may run only on the landing candidate: only commands judge it, and no result for the work
     /// alone is needed.
     pub(super) fn is_judged_where_it_lands(&self, work: &Work) -> bool {
@@ -527,6 +535,9 @@ pub struct Progress {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place_kept: Option<u64>,
     pub intent: Option<Intent>,
+    /// The request by which it lands. It outlives attempts: the next one updates it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<Box<Request>>,
     /// The merged tree that is about to land.
     pub merged: Option<Oid>,
     /// Those that land with it, before it.

@@ -2,6 +2,7 @@
 
 use super::counted;
 use super::landing::some;
+use super::request;
 use crate::plan::TaskId;
 use crate::run::line::ProofEnd;
 use crate::run::{
@@ -181,6 +182,7 @@ pub fn describe(event: &Event) -> Description {
         }
         Event::LandingReturned { reason, .. } => (Tone::Warning, format!("landing starts over: {reason}")),
         Event::LandingWaits { reason, .. } => (Tone::Warning, format!("landing waits: {reason}")),
+        Event::Request { fact, .. } => request::describe(fact),
         Event::Completed { proof, .. } => match proof {
             Proof::Landed { commit, .. } => (Tone::Good, format!("landed as {}", commit.short())),
             Proof::Checked { already: Some(reason), .. } => {

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::RunStatus;
 use crate::plan::{Digest, RunId, TaskId};
-use crate::run::{Outage, Run, Status, StopReason, Task, parked, refused, shell_word};
+use crate::run::{Outage, Run, Status, StopReason, Task, parked, refused, shell_word, waits_for_the_host};
 use crate::time::Timestamp;
 
 /// One thing that waits for a person.
@@ -292,6 +292,9 @@ impl List<'_> {
         let mut known: Vec<(&str, Vec<&Task>)> = Vec::new();
         for task in tasks {
             let Some(waits) = &task.progress.waits else { continue };
+            if waits_for_the_host(self.run, task) {
+                continue;
+            }
             match known.iter_mut().find(|(reason, _)| reason == waits) {
                 Some((_, tasks)) => tasks.push(task),
                 None => known.push((waits, vec![task])),

@@ -13,6 +13,7 @@ mod notice;
 mod orient;
 pub mod preview;
 pub mod recap;
+mod request;
 mod result;
 mod stream;
 mod summary;

@@ -23,6 +23,7 @@ mod promises;
 mod properties;
 mod providers;
 mod repaired;
+mod requests;
 mod revisions;
 mod sequence;
 mod siblings;

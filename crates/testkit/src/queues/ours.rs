@@ -119,7 +119,11 @@ impl Ours {
         let landed = self.state.run().map_or(0, |run| run.landed);
         let own = oid(u64::MAX - index(&task) as u64);
         let command = match action {
-            Action::Start { .. } | Action::BeginProof { .. } | Action::Context | Action::Ask { .. } => {
+            Action::Start { .. }
+            | Action::BeginProof { .. }
+            | Action::Context
+            | Action::Request { .. }
+            | Action::Ask { .. } => {
                 return false;
             }
             Action::Prepare { .. } => Command::Prepared { task, fence, base: oid(0), landed },

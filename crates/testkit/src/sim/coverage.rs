@@ -48,6 +48,7 @@ kinds![
     LandingPrepared,
     LandingReturned,
     LandingWaits,
+    Request,
     Completed,
     CleanedUp,
     CleanupRefused,
@@ -160,6 +161,32 @@ pub const QUEUE_SITUATIONS: &[&str] = &[
     "all completed",
 ];
 
+/// Situations that requests exist for.
+pub const REQUEST_SITUATIONS: &[&str] = &[
+    "request: prepared",
+    "request: merge begins",
+    "request: sent back",
+    "request: brought up to the target",
+    "request: pushed",
+    "request: opened",
+    "request: seen",
+    "request: merge accepted",
+    "request: merge rejected",
+    "request: merged",
+    "push found done",
+    "request found open",
+    "merge found done",
+    "the host rejected a merge",
+    "somebody pushed to a request",
+    "a review asked for changes",
+    "a person merged a request",
+    "a person merged a request early",
+    "a person closed a request",
+    "squashed by the host",
+    "merged by the host",
+    "all completed",
+];
+
 /// Situations that take-overs exist for.
 pub const TAKEOVER_SITUATIONS: &[&str] = &[
     "a claim was borne out",
@@ -199,13 +226,18 @@ impl Coverage {
 
     /// What never happened although it should have.
     pub fn blind_spots(&self) -> Vec<&'static str> {
-        let all = KINDS.iter().chain(SITUATIONS);
+        let all = KINDS.iter().filter(|kind| **kind != "Request").chain(SITUATIONS);
         all.filter(|what| !self.seen.contains_key(*what)).copied().collect()
     }
 
     /// The same of queues.
     pub fn queue_blind_spots(&self) -> Vec<&'static str> {
         QUEUE_SITUATIONS.iter().filter(|what| !self.seen.contains_key(*what)).copied().collect()
+    }
+
+    /// The same of requests.
+    pub fn request_blind_spots(&self) -> Vec<&'static str> {
+        REQUEST_SITUATIONS.iter().filter(|what| !self.seen.contains_key(*what)).copied().collect()
     }
 
     /// The same of take-overs.

@@ -16,6 +16,7 @@ use super::keeper::{Keepers, Key};
 use super::laws::{self, Broken};
 use super::people::People;
 use super::providers;
+use super::requests::Host;
 use super::scenario::Scenario;
 use super::takeover::Before;
 use super::{Options, Sabotage, World};
@@ -29,6 +30,7 @@ pub(super) struct Sim {
     pub(super) rng: Rng,
     pub(super) scenario: Scenario,
     pub(super) git: Git,
+    pub(super) host: Host,
     /// The one checkout, where there are no commits.
     pub(super) checkout: Tree,
     /// Checks that were run and passed, by tree: all that can be known.
@@ -87,10 +89,12 @@ impl Sim {
         let mut scenario = match options.world {
             World::Any => Scenario::new(&mut rng),
             World::Queue => Scenario::queue(&mut rng),
+            World::Requests => Scenario::requests(&mut rng),
             World::TakeOver => Scenario::taken_over(&mut rng),
         };
         Sim {
             git: Git::new(),
+            host: Host::default(),
             checkout: Tree::new(),
             observed: BTreeSet::new(),
             lied: BTreeSet::new(),
@@ -251,6 +255,7 @@ impl Sim {
         }
         laws::before(self, &event)?;
         self.notice_gates(&event);
+        self.notice_requests(&event);
         let old = event.task().and_then(|id| self.task(id));
         let recorded = Recorded { seq: self.state.seq() + 1, at, event };
         let folded = self.state.apply(&recorded);

@@ -1,5 +1,6 @@
 //! What goes wrong: engines that crash or are overtaken, clocks that jump, people.
 
+use piton_core::run::request::Step;
 use piton_core::run::{Action, Command, StopReason, is_current};
 
 use super::driver::{Answer, Happening, Sim};
@@ -60,9 +61,13 @@ impl Sim {
         }
     }
 
-    /// Whether the target was moved, and the journal does not know it yet.
+    /// Whether the target was moved, or a request, and the journal does not know it yet.
     fn has_moved(&self) -> bool {
-        let moved = |op: &Op| op.results.is_some() && matches!(op.action, Action::Move { .. });
+        let is_move = |action: &Action| match action {
+            Action::Request { step, .. } => *step != Step::Follow,
+            action => matches!(action, Action::Move { .. }),
+        };
+        let moved = |op: &Op| op.results.is_some() && is_move(&op.action);
         self.engine.as_ref().is_some_and(|engine| engine.ops.values().any(moved))
     }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Check, Digest, Exhausted, Oid, Schedule, TaskId};
 use piton_core::run::{
-    Action, Class, Counts, Event, Holder, Intent, Next, Proof, Reopening, Selection, State, Status,
-    StopReason, Task, is_current,
+    Action, Class, Counts, Event, Holder, Intent, Next, Proof, Reopening, RequestFact, Selection, State,
+    Status, StopReason, Task, is_current,
 };
 
 use super::attempts;
@@ -19,6 +19,7 @@ use super::git::commit_no;
 use super::identity;
 use super::overloads;
 use super::providers;
+use super::requests;
 use super::scenario::task_id;
 use super::siblings::{starts_wait_for_other_lists, waiting_is_derived};
 
@@ -31,6 +32,7 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("starts_wait_for_other_lists", starts_wait_for_other_lists(sim, event))?;
     named("barriers_hold", barriers_hold(sim, event))?;
     named("budgets_end_as_planned", budgets_end_as_planned(sim, event))?;
+    named("merges_are_green", requests::merges_are_green(sim, event))?;
     named("limits_park", providers::limits_park(sim, event))?;
     named("one_looks_first", providers::one_looks_first(sim, event))?;
     named("the_refused_rest", providers::the_refused_rest(sim, event))?;
@@ -64,6 +66,7 @@ pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), 
     named("already_is_confirmed", super::gates::already_is_confirmed(sim, event))?;
     named("completed_is_proven", completed_is_proven(sim, event, old))?;
     named("only_what_rests_is_changed", identity::only_what_rests_is_changed(sim, event, old))?;
+    named("landed_is_the_hosts_word", requests::landed_is_the_hosts_word(sim, event))?;
     named("work_counts_for_its_task", identity::work_counts_for_its_task(sim, event))?;
     named("landings_found_are_its_own", identity::landings_found_are_its_own(sim, event))
 }
@@ -74,6 +77,8 @@ pub(super) fn between(sim: &Sim) -> Result<(), Broken> {
     named("dependencies_are_counted", dependencies_are_counted(sim))?;
     named("waiting_is_derived", waiting_is_derived(sim))?;
     named("one_landing_at_a_time", one_landing_at_a_time(sim))?;
+    named("the_host_is_respected", requests::the_host_is_respected(sim))?;
+    named("rounds_are_bounded", requests::rounds_are_bounded(sim))?;
     named("landed_is_reachable", landed_is_reachable(sim))?;
     named("one_looks_first", sim.too_early.clone().map_or(Ok(()), Err))?;
     named("completed_for_what_is_asked", identity::completed_for_what_is_asked(sim))?;
@@ -287,6 +292,9 @@ fn lands_once(sim: &Sim, event: &Event) -> Verdict {
 /// since its base, and the landing checks. With checks that flake this is all that can be promised; no report stands in
 /// for a check.
 fn landings_were_observed(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
+    if let (Event::Request { fact: RequestFact::Prepared { base, head, .. }, .. }, Some(old)) = (event, old) {
+        return is_observed(sim, old, &Intent { old: base.clone(), candidate: head.clone() });
+    }
     let (Event::LandingPrepared { task, intent, before, .. }, Some(old)) = (event, old) else {
         return Ok(());
     };
@@ -457,7 +465,7 @@ fn dependencies_are_counted(sim: &Sim) -> Verdict {
 /// At most one task is landing, and the run knows which.
 fn one_landing_at_a_time(sim: &Sim) -> Verdict {
     let merging: Vec<&TaskId> =
-        sim.state.tasks().filter(|t| t.decided == Status::Merging).map(|t| &t.id).collect();
+        sim.state.tasks().filter(|t| requests::holds_the_landing(sim, t)).map(|t| &t.id).collect();
     let known: Vec<&TaskId> = sim.run().merging.iter().collect();
     ensure(merging == known, || format!("{merging:?} are landing, and the run says {known:?}"))
 }

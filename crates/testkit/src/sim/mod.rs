@@ -23,6 +23,7 @@ mod laws;
 mod overloads;
 mod people;
 mod providers;
+mod requests;
 mod rest;
 mod reviews;
 mod scenario;
@@ -33,7 +34,7 @@ mod world;
 use std::fmt;
 use std::ops::Range;
 
-pub use coverage::{Coverage, KINDS, QUEUE_SITUATIONS, SITUATIONS, TAKEOVER_SITUATIONS};
+pub use coverage::{Coverage, KINDS, QUEUE_SITUATIONS, REQUEST_SITUATIONS, SITUATIONS, TAKEOVER_SITUATIONS};
 
 /// A world that breaks a promise on purpose, to prove that the laws notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +74,8 @@ pub enum World {
     /// A landing queue under pressure: tasks that are green alone and red together, checks that fail or pass
     /// without a reason, a target that moves, an engine that crashes.
     Queue,
+    /// A run whose tasks land by requests of a host, which has checks and people of its own.
+    Requests,
     /// A run that begins by taking over what another system left, whose word is true or false.
     TakeOver,
 }
@@ -104,6 +107,7 @@ impl fmt::Display for Violation {
         let kind = match self.world {
             World::Any => "--seed",
             World::Queue => "--queue",
+            World::Requests => "--request",
             World::TakeOver => "--takeover",
         };
         write!(f, "see it again: cargo xtask simulate {kind} {} --trace", self.seed)

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{
-    Agent, Argv, Check, Digest, Exhausted, Group, GroupId, Land, Plan, Schedule, Settings, TaskId, TaskSpec,
+    Agent, Argv, Check, Digest, Exhausted, Group, GroupId, Land, MergeBy, Plan, Requests, Schedule, Settings,
+    TaskId, TaskSpec,
 };
 use piton_core::system::Form;
 use piton_core::time::Span;
@@ -193,6 +194,14 @@ impl Scenario {
             promise,
             later: Vec::new(),
         }
+    }
+
+    /// A queue whose tasks land by requests. The host merges them, or Piton, or people.
+    pub(super) fn requests(rng: &mut Rng) -> Scenario {
+        let mut scenario = Scenario::queue(rng);
+        let merge = MergeBy::ALL[rng.below(3)].1;
+        scenario.plan.settings.requests = Some(Requests { merge, ..Requests::default() });
+        scenario
     }
 
     /// A plan as another system has them: without gates and without confirmations.

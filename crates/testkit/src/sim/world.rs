@@ -51,7 +51,7 @@ impl Sim {
         if !matches!(action, Action::Move { .. } | Action::Clean { .. }) && self.rng.chance(trouble) {
             return match action {
                 // Verified work waits until git works again.
-                Action::Prove { .. } | Action::Land { .. } => Vec::new(),
+                Action::Prove { .. } | Action::Land { .. } | Action::Request { .. } => Vec::new(),
                 action => vec![self.try_failed(action, Class::Transient, "git was busy")],
             };
         }
@@ -69,6 +69,7 @@ impl Sim {
                 found.into_iter().map(|command| command.of_proof(*proof)).collect()
             }
             Action::Move { .. } => self.move_target(action, &task),
+            Action::Request { step, .. } => self.request(action, &task, *step),
             Action::Clean { .. } => self.clean(&task),
         }
     }

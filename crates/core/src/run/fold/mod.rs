@@ -1,6 +1,7 @@
 //! How each event changes the state. One match, and the few changes that take more than a line.
 
 mod planned;
+mod requests;
 
 use std::collections::BTreeMap;
 
@@ -399,6 +400,7 @@ impl State {
                 task.progress.waits = Some(reason.clone());
                 task.progress.waits_since.get_or_insert(at);
             }),
+            Event::Request { task, fact, .. } => self.request(task, fact, at, seq),
             Event::Completed { task, proof, counts, saw, .. } => {
                 self.complete(task, proof, counts, at)?;
                 match saw {
@@ -624,7 +626,10 @@ impl State {
             let is_red = matches!(class, Class::Code | Class::Conflict | Class::Defect);
             task.progress.red = judged.filter(|_| is_red);
             task.holder = None;
+            // The host or a person stands in the way of work that is proven: it is not done again.
+            let is_stuck = class == Class::Defect && task.decided == Status::Merging && task.is_followed();
             task.progress.recheck = match class {
+                _ if is_stuck => true,
                 // The agent or check that was to judge the work failed, had no access, or was stopped.
                 Class::Transient | Class::Limit | Class::Stopped => judged.is_some(),
                 Class::Code | Class::Conflict | Class::Defect | Class::SentBack => false,

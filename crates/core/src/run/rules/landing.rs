@@ -50,6 +50,10 @@ impl<'a> Rules<'a> {
         }
         let mut events = shares(&members, tree, results);
         events.extend(verified(&members));
+        if self.run.settings.requests.is_some() {
+            events.push(self.prepare_request(id, fence, tree, (intent, before))?);
+            return Ok(events);
+        }
         events.push(Event::LandingPrepared {
             task: id.clone(),
             fence,

@@ -7,6 +7,7 @@ mod failure;
 mod gates;
 mod landing;
 mod overrides;
+mod requests;
 
 use super::command::{Claim, Command, Refusal, Stop};
 use super::create::{create, extend, replan};
@@ -166,6 +167,11 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![Event::LandingReturned { task: task.clone(), fence: *fence, reason: reason.clone() }])
         }
         Command::Landed { task, fence, commit } => on.landed(task, *fence, commit),
+        Command::RequestMoved { task, fence, fact } => on.request_moved(task, *fence, fact),
+        Command::RequestSeen { task, fence, seen, log, tip } => {
+            on.request_seen(task, *fence, seen, log, tip.as_ref())
+        }
+        Command::RequestLanded { task, fence, commit, tree } => on.request_landed(task, *fence, commit, tree),
         Command::NothingToLand { task, fence, tree, results } => {
             on.nothing_to_land(task, *fence, tree, results)
         }
@@ -584,7 +590,7 @@ impl<'a> Rules<'a> {
                 format!("{id} is completed and cannot be {what}"),
                 "a new task in the plan can change or undo what it did: `piton run PLAN --replan`",
             )),
-            _ if task.decided == Status::Merging || self.run.line.is_landing(id) => {
+            _ if task.decided == Status::Merging && !task.is_followed() || self.run.line.is_landing(id) => {
                 Err(Refusal::because(format!("{id} is landing now and cannot be {what}")))
             }
             // What the run went on without may still be skipped by a person.

@@ -432,6 +432,7 @@ impl Config {
             land: policy.land.unwrap_or_default(),
             landing_parallel: policy.landing_parallel,
             late_conflicts: policy.early_conflicts == Some(false),
+            requests: built_in.requests,
             auto_answer: built_in.auto_answer,
             no_commits: built_in.no_commits,
             in_sequence: built_in.in_sequence,

@@ -196,6 +196,7 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
         land,
         landing_parallel,
         late_conflicts,
+        requests,
     } = before;
     let pairs = [
         ("issue", json!(form.issue()), json!(after.form.issue())),
@@ -220,6 +221,7 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
         ("landing_wait", json!(landing_wait.to_string()), json!(after.landing_wait.to_string())),
         ("land", json!(land), json!(after.land)),
         ("landing_parallel", json!(landing_parallel), json!(after.landing_parallel)),
+        ("requests", json!(requests.is_some()), json!(after.requests.is_some())),
         ("early_conflicts", json!(!late_conflicts), json!(!after.late_conflicts)),
     ];
     let differ = pairs.into_iter().filter(|(_, before, after)| before != after);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::path::{self, End, Life};
 use super::{Bar, Cause, Phase, Timeline, Totals};
 use crate::plan::{Schedule, TaskId, TaskSpec};
-use crate::run::{Class, Event, Holder, Next, Proof, Recorded};
+use crate::run::{Class, Event, Holder, Next, Proof, Recorded, RequestFact};
 use crate::time::{Span, Timestamp};
 
 /// Processes read the clock a moment before they append, so events are now and then a little out of order. A clock that
@@ -141,6 +141,18 @@ impl Fold {
                 self.line_up(task, at, seq);
             }
             Event::LandingWaits { task, .. } => self.enter(task, Phase::Held, at, seq),
+            Event::Request { task, fact, .. } => match fact {
+                RequestFact::Prepared { .. } | RequestFact::Returned { .. } => self.line_up(task, at, seq),
+                // The host has it from here on.
+                RequestFact::Opened { .. } => self.enter(task, Phase::Held, at, seq),
+                RequestFact::Merged { .. } => self.enter(task, Phase::Landing, at, seq),
+                RequestFact::MergeBegins { .. }
+                | RequestFact::SentBack { .. }
+                | RequestFact::Pushed { .. }
+                | RequestFact::Seen { .. }
+                | RequestFact::MergeAsked { .. }
+                | RequestFact::MergeRefused { .. } => {}
+            },
             Event::Failed { task, class, reason, next, .. } => {
                 let said = reason.lines().next().unwrap_or_default();
                 self.close(task, &format!("{}: {said}", class_name(*class)), at);
