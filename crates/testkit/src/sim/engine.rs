@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{Budget, Fences, Oid, Schedule, Settings};
+use piton_core::run::request::Step;
 use piton_core::run::{
     Action, AgentEnd, Closing, Command, Selection, Session, StopReason, is_current, next, owes_context,
     wake_at,
@@ -227,13 +228,16 @@ impl Sim {
         // An action that is no longer wanted does not begin.
         let results = if current { self.perform(&action) } else { Vec::new() };
         self.note(|| format!("done: {action:?}"));
+        let is_merge = matches!(action, Action::Request { step: Step::Merge, .. });
         let Some(engine) = &mut self.engine else { return };
         let name = engine.name.clone();
         if let Some(op) = engine.ops.get_mut(&no) {
             (op.results, op.candidate) = (Some(results), candidate);
         }
+        // A host may answer late that it has merged: what can go wrong meanwhile is what the intent is for.
+        let is_slow = if is_merge { 60 } else { 10 };
         let delay =
-            if self.rng.chance(10) { self.rng.between(0, 120_000) } else { self.rng.between(0, 5_000) };
+            if self.rng.chance(is_slow) { self.rng.between(0, 120_000) } else { self.rng.between(0, 5_000) };
         self.at(delay, Happening::Report(name, no));
     }
 
