@@ -43,7 +43,7 @@ const DOORS: [(&str, &[&str], &str); 4] = [
 ];
 
 /// The rooms of the systems in `crates/core/src/system`. None knows another; the rules and the engine ask the table.
-const ROOMS: [&str; 12] = [
+const ROOMS: [&str; 13] = [
     "native",
     "execute",
     "issue",
@@ -54,6 +54,7 @@ const ROOMS: [&str; 12] = [
     "kiro",
     "taskmaster",
     "ralph",
+    "gsd",
     "todo",
     "tracker",
 ];

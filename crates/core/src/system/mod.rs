@@ -14,6 +14,7 @@ pub mod execute;
 pub mod export;
 pub mod finding;
 mod form;
+pub mod gsd;
 pub mod issue;
 pub mod iterative;
 pub mod kiro;
@@ -205,9 +206,21 @@ pub trait System: Sync {
         Vec::new()
     }
 
+    /// The same of files that only the disk can name, such as one for each task; their names are paths below the folder that
+    /// the plan lies in. `plan` is the plan's own file as it is now, and `names` lists a folder.
+    fn companions_below(
+        &self,
+        _plan: &[u8],
+        _names: &dyn Fn(&str) -> Vec<String>,
+    ) -> Vec<Box<dyn Companion>> {
+        Vec::new()
+    }
+
     /// Whether a run writes into files that people and other programs write, too.
     fn keeps_files(&self) -> bool {
-        self.files().state.is_some() || !self.companions(&|_| true).is_empty()
+        self.files().state.is_some()
+            || self.files().has_companions_below
+            || !self.companions(&|_| true).is_empty()
     }
 
     // What goes to agents, and what they report.
@@ -332,7 +345,7 @@ pub trait System: Sync {
 pub type SystemRef = &'static dyn System;
 
 /// Every system that this version knows. The first one is Piton's own.
-static SYSTEMS: [SystemRef; 11] = [
+static SYSTEMS: [SystemRef; 12] = [
     &native::Native,
     &execute::Execute,
     &issue::Issues,
@@ -343,6 +356,7 @@ static SYSTEMS: [SystemRef; 11] = [
     &kiro::Kiro,
     &taskmaster::TASKMASTER,
     &ralph::RALPH,
+    &gsd::GSD,
     // Of two that recognise a file by its name, the first one gets it: this one takes what is left.
     &todo::Todo,
 ];

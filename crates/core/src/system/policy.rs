@@ -98,6 +98,11 @@ pub struct Files {
     pub plan_is_file: bool,
     /// What follows the name of such a file in the name of its lock, which programs that write it hold meanwhile.
     pub lock_ending: Option<&'static str>,
+    /// The lock of the folder that a plan lies in, by its name there: a JSON object that names the process that holds it.
+    pub lock_of_folder: Option<&'static str>,
+    /// Some of the files that are written with a plan are found on disk: see
+    /// [`companions_below`](super::System::companions_below).
+    pub has_companions_below: bool,
     /// Where in a project plans usually lie, each in a folder or file of its own name.
     pub usual_folder: Option<&'static str>,
     /// What a state file has in it, where other programs have files of that name, too.

@@ -4,8 +4,9 @@
 use camino::Utf8PathBuf;
 use piton_core::run::Command;
 use piton_core::system::edit::{Edit, What, commands};
-use piton_core::system::state_files::{Companion, Put, Reconciled, Ticks};
+use piton_core::system::state_files::{Put, Reconciled, Ticks};
 
+use super::kept::{Kept, kept};
 use super::mirror::{Aide, FilesError, Mirror, ROUNDS, read};
 use crate::journal::Journal;
 use crate::{crash, disk};
@@ -17,15 +18,15 @@ impl Mirror {
         &mut self,
         journal: &mut Journal,
         aide: &mut dyn Aide,
-        companion: &dyn Companion,
+        file: &Kept,
     ) -> Result<bool, FilesError> {
-        let path = self.real_path(&self.path_of(companion))?;
-        let name = self.name_of(companion);
+        let path = self.real_path(&file.path)?;
+        let name = file.name().to_owned();
         for round in 0..ROUNDS {
             let found = read(&path)?;
             let mut asked = Vec::new();
             loop {
-                let news = self.look(companion, found.as_deref());
+                let news = self.look(file, found.as_deref());
                 let entry = |note| Command::Note { by: name.clone(), note };
                 let entries: Vec<Command> = news.notes.into_iter().map(entry).collect();
                 self.commit(journal, &entries)?;
@@ -36,13 +37,13 @@ impl Mirror {
                     break;
                 }
                 for edit in more {
-                    self.apply_companion_edit(journal, aide, companion, &edit)?;
+                    self.apply_companion_edit(journal, aide, file, &edit)?;
                     asked.push(edit.task);
                 }
             }
             crash::point("files.before-write");
-            let settled = self.look(companion, found.as_deref());
-            let is_list = companion.is_list();
+            let settled = self.look(file, found.as_deref());
+            let is_list = file.companion().is_list();
             let bytes = match settled.put {
                 Put::Nothing => {
                     self.remember_ticks(&name, settled.ticks, is_list);
@@ -78,12 +79,12 @@ impl Mirror {
     /// How the plan's own files differ from what the journal says, where there is no state file.
     pub(super) fn differences_of_companions(&self) -> Result<Vec<String>, FilesError> {
         let mut differences = Vec::new();
-        for companion in self.companions() {
-            let found = read(&self.real_path(&self.path_of(companion))?)?;
-            let news = self.look(companion, found.as_deref());
+        for file in self.companions() {
+            let found = read(&self.real_path(&file.path)?)?;
+            let news = self.look(&file, found.as_deref());
             differences.extend(news.edits.iter().map(|edit| format!("it was edited: {edit}")));
             if news.put != Put::Nothing {
-                differences.push(format!("{} is not up to date", self.name_of(companion)));
+                differences.push(format!("{} is not up to date", file.name()));
             }
         }
         Ok(differences)
@@ -92,37 +93,27 @@ impl Mirror {
     /// A process that died between exchanging such a file and putting back what it displaced left that text:
     /// it is kept. Our own, or what is there anyway, is not.
     pub(super) fn keep_displaced(&self, left: &[u8]) -> Result<(), FilesError> {
-        for companion in self.companions() {
-            let path = self.path_of(companion);
-            let Some(now) = read(&path)? else { continue };
-            if companion.holds(&now, left) {
+        let mut like = None;
+        for file in self.companions() {
+            let Some(now) = read(&file.path)? else { continue };
+            if file.companion().holds(&now, left) {
                 return Ok(());
             }
-            if companion.is_like(left) {
-                let kept = Utf8PathBuf::from(format!("{path}.displaced"));
-                return disk::write(&kept, left).map_err(FilesError::io(&kept));
+            if like.is_none() && file.companion().is_like(left) {
+                like = Some(Utf8PathBuf::from(format!("{}.displaced", file.path)));
             }
         }
-        Ok(())
+        like.map_or(Ok(()), |kept| disk::write(&kept, left).map_err(FilesError::io(&kept)))
     }
 
-    pub(super) fn companions(&self) -> Vec<&'static dyn Companion> {
-        self.system.companions(&|name| self.plan.join(name).is_file())
+    pub(super) fn companions(&self) -> Vec<Kept> {
+        kept(self.system, &self.plan)
     }
 
-    pub(super) fn path_of(&self, companion: &dyn Companion) -> Utf8PathBuf {
-        companion.name().map_or_else(|| self.plan.clone(), |name| self.plan.join(name))
-    }
-
-    /// The name under which its edits are recorded.
-    fn name_of(&self, companion: &dyn Companion) -> String {
-        self.path_of(companion).file_name().unwrap_or_default().to_owned()
-    }
-
-    fn look(&self, companion: &dyn Companion, found: Option<&[u8]>) -> Reconciled {
+    fn look(&self, file: &Kept, found: Option<&[u8]>) -> Reconciled {
         let none = Ticks::default();
-        let shown = self.shown.ticks.get(&self.name_of(companion)).unwrap_or(&none);
-        companion.reconcile(found, &self.state, &self.chronicle, &self.claimed, shown)
+        let shown = self.shown.ticks.get(file.name()).unwrap_or(&none);
+        file.companion().reconcile(found, &self.state, &self.chronicle, &self.claimed, shown)
     }
 
     fn remember_ticks(&mut self, name: &str, ticks: Ticks, is_list: bool) {
@@ -135,10 +126,10 @@ impl Mirror {
         &mut self,
         journal: &mut Journal,
         aide: &mut dyn Aide,
-        companion: &dyn Companion,
+        file: &Kept,
         edit: &Edit,
     ) -> Result<(), FilesError> {
-        let name = self.name_of(companion);
+        let name = file.name().to_owned();
         let wishes = match (&edit.task, &edit.what) {
             (Some(task), What::ReportDone { .. }) if self.judged.contains(task) => return Ok(()),
             (Some(task), What::ReportDone { report }) => {
@@ -150,7 +141,7 @@ impl Mirror {
             _ => commands(edit, &name, &name),
         };
         let refusals = self.commit(journal, &wishes)?;
-        if companion.is_list() && matches!(edit.what, What::Rejected { .. }) {
+        if file.companion().is_list() && matches!(edit.what, What::Rejected { .. }) {
             // Reported once, whether or not the write succeeds.
             self.shown.ticks.remove(&name);
             self.log_rejected(journal, &name, edit)?;

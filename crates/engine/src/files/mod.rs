@@ -3,11 +3,13 @@
 
 mod companions;
 mod keeping;
+mod kept;
 mod mirror;
 mod owner;
 mod shown;
 mod touched;
 
 pub use keeping::{Keeping, TakeUp};
+pub use kept::{Kept, kept};
 pub use mirror::{Aide, FilesError, LockLeft, Mirror, Wait, folder_in_project, place, real_path};
 pub use owner::alone;

@@ -13,6 +13,17 @@ use crate::{clock, disk};
 pub(super) const STALE: Duration = Duration::from_secs(30);
 /// How the text of a lock that Piton made begins. A script leaves it empty.
 const OURS: &str = "piton ";
+/// The same of one that is JSON.
+const OURS_IN_JSON: &str = "{\"by\":\"piton ";
+
+/// What other programs expect in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Nothing.
+    Line,
+    /// An object with the number of the process that holds it: while that lives, the lock is waited for.
+    Json,
+}
 
 /// Held until dropped.
 #[derive(Debug)]
@@ -23,8 +34,14 @@ pub(super) struct Touched {
 
 impl Touched {
     /// Take it, unless a script holds it that may still be at work.
-    pub(super) fn try_take(path: &Utf8Path) -> io::Result<Option<Touched>> {
-        let mark = format!("{OURS}{} {}\n", std::process::id(), uuid::Uuid::now_v7().simple());
+    pub(super) fn try_take(path: &Utf8Path, form: Form) -> io::Result<Option<Touched>> {
+        let (process, unique) = (std::process::id(), uuid::Uuid::now_v7().simple());
+        let mark = match form {
+            Form::Line => format!("{OURS}{process} {unique}\n"),
+            Form::Json => {
+                format!("{OURS_IN_JSON}{unique}\",\"pid\":{process},\"acquired\":\"{}\"}}\n", clock::now())
+            }
+        };
         // The write is atomic: an empty lock left by Piton would look like a script's.
         match disk::create_new(path, mark.as_bytes()) {
             Ok(()) => return Ok(Some(Touched { path: path.to_owned(), mark })),
@@ -37,7 +54,7 @@ impl Touched {
             match removed {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 // Only one Piton process at a time gets here: the lock is free now, unless a script is quicker.
-                _ => return Touched::try_take(path),
+                _ => return Touched::try_take(path, form),
             }
         }
         Ok(None)
@@ -46,7 +63,7 @@ impl Touched {
 
 /// Whether a Piton process made it.
 pub(super) fn is_ours(path: &Utf8Path) -> bool {
-    fs::read_to_string(path).is_ok_and(|text| text.starts_with(OURS))
+    fs::read_to_string(path).is_ok_and(|text| text.starts_with(OURS) || text.starts_with(OURS_IN_JSON))
 }
 
 /// How long ago a file was written; `None` if it is not there.
@@ -82,19 +99,34 @@ mod tests {
     fn it_is_honoured_while_young_and_taken_when_stale() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = Utf8PathBuf::from_path_buf(folder.path().join("x.lock")).expect("UTF-8");
-        drop(Touched::try_take(&path).expect("readable").expect("free"));
+        drop(Touched::try_take(&path, Form::Line).expect("readable").expect("free"));
         assert!(!path.exists());
         // One of us died.
         fs::write(&path, "piton 1 0\n").expect("our own file");
-        drop(Touched::try_take(&path).expect("readable").expect("left by a dead process"));
+        drop(Touched::try_take(&path, Form::Line).expect("readable").expect("left by a dead process"));
         // As a script makes it.
         let file = File::create(&path).expect("a file");
-        assert!(Touched::try_take(&path).expect("readable").is_none());
+        assert!(Touched::try_take(&path, Form::Line).expect("readable").is_none());
         file.set_modified(clock::system_time(clock::now()) - 2 * STALE).expect("our own file");
-        let held = Touched::try_take(&path).expect("readable").expect("stale");
+        let held = Touched::try_take(&path, Form::Line).expect("readable").expect("stale");
         fs::write(&path, "another process\n").expect("our own file");
         drop(held);
         assert!(path.exists(), "what is not ours stays");
+    }
+
+    #[test]
+    fn one_that_is_json_names_the_process() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = Utf8PathBuf::from_path_buf(folder.path().join(".lock")).expect("UTF-8");
+        let held = Touched::try_take(&path, Form::Json).expect("readable").expect("free");
+        let text = fs::read_to_string(&path).expect("it is there");
+        let said: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(said["pid"], std::process::id());
+        assert!(is_ours(&path));
+        drop(held);
+        assert!(!path.exists());
+        fs::write(&path, "{\"pid\":1,\"cwd\":\"/x\"}").expect("our own file");
+        assert!(Touched::try_take(&path, Form::Json).expect("readable").is_none());
     }
 
     #[cfg(unix)]
@@ -103,10 +135,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = Utf8PathBuf::from_path_buf(folder.path().join("x.lock")).expect("UTF-8");
         fs::create_dir(&path).expect("a new folder");
-        assert!(Touched::try_take(&path).expect("readable").is_none());
+        assert!(Touched::try_take(&path, Form::Line).expect("readable").is_none());
         let long_ago = clock::system_time(clock::now()) - 2 * STALE;
         File::open(&path).and_then(|folder| folder.set_modified(long_ago)).expect("our own folder");
-        drop(Touched::try_take(&path).expect("readable").expect("stale"));
+        drop(Touched::try_take(&path, Form::Line).expect("readable").expect("stale"));
         assert!(!path.exists());
     }
 }

@@ -322,7 +322,10 @@ pub(crate) fn stamp(path: &Utf8Path, project: &Utf8Path) -> Vec<(String, Option<
     let defaults = [folder_of(path), project].into_iter().filter_map(config_file);
     let defaults = defaults.map(|file| stamp(file.to_string(), &file));
     if !path.is_dir() {
-        return [stamp(String::new(), path)].into_iter().chain(defaults).collect();
+        // A system reads more with its own plans alone.
+        let along = systems().flat_map(|system| system.read_along(path.as_str(), &OnDisk));
+        let along = along.map(|file| stamp(file.clone(), Utf8Path::new(&file)));
+        return [stamp(String::new(), path)].into_iter().chain(along).chain(defaults).collect();
     }
     let parts = files(path).into_iter().map(|name| stamp(name.clone(), &path.join(&name)));
     let mut stamps: Vec<_> = parts.chain(defaults).collect();

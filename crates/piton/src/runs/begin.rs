@@ -10,6 +10,7 @@ use piton_core::run::{
 };
 use piton_core::system::Detects;
 use piton_core::view;
+use piton_engine::files::kept;
 use piton_engine::journal::Journal;
 use piton_engine::landed::{Before, by_lost_runs};
 use piton_engine::lock::Lock;
@@ -329,11 +330,14 @@ fn open_ticks(found: &FoundPlan) -> Outcome {
         let what = format!("the ticks of a plan of the {} system are not mere claims", found.system().name());
         return Err(Failure::usage(what).hint("leave out --distrust-ticks"));
     };
-    for companion in found.system().companions(&|name| found.path.join(name).is_file()) {
-        let path = companion.name().map_or_else(|| found.path.clone(), |name| found.path.join(name));
+    for file in kept(found.system(), &found.path) {
+        let path = &file.path;
+        if !path.exists() {
+            continue;
+        }
         let real = path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")))?;
         let bytes = std::fs::read(&real).map_err(Failure::io(format!("cannot read {path}")))?;
-        if let Some(opened) = companion.opened(&bytes) {
+        if let Some(opened) = file.companion().opened(&bytes) {
             disk::write(&real, &opened).map_err(Failure::io(format!("cannot write {path}")))?;
         }
     }

@@ -86,7 +86,8 @@ pub(crate) fn owned(
 ) -> Vec<RepoPath> {
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
     let files = system.files();
-    let mut parts: Vec<Utf8PathBuf> = system.owned(groups).iter().map(|name| plan.join(name)).collect();
+    let home = if files.plan_is_file { plan.parent().unwrap_or(plan) } else { plan };
+    let mut parts: Vec<Utf8PathBuf> = system.owned(groups).iter().map(|name| home.join(name)).collect();
     if files.plan_is_file {
         parts.push(plan.to_owned());
     }

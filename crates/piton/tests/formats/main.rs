@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod clone;
+mod gsd;
 mod kiro;
 mod openspec;
 mod ralph;
@@ -54,6 +55,7 @@ fn init_finds_the_plan_of_every_tool() {
         ("kiro", ".kiro/specs/word-count/tasks.md"),
         ("taskmaster", ".taskmaster/tasks/tasks.json"),
         ("ralph", "prd.json"),
+        ("gsd", ".planning/ROADMAP.md"),
     ];
     for (example, plan) in plans {
         let sandbox = project(example, "");

@@ -20,7 +20,7 @@ pub static TICKED_LISTS: [TickedList; 2] =
     [TickedList::outline(plan::LISTS[0]), TickedList::outline(plan::LISTS[1])];
 
 impl Companion for Journal {
-    fn name(&self) -> Option<&'static str> {
+    fn name(&self) -> Option<&str> {
         Some(journal::FILE)
     }
 
@@ -52,7 +52,7 @@ impl Companion for Journal {
 }
 
 impl Companion for Validation {
-    fn name(&self) -> Option<&'static str> {
+    fn name(&self) -> Option<&str> {
         Some(tell::REPORT)
     }
 

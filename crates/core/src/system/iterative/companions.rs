@@ -22,7 +22,7 @@ pub static TICKED_LISTS: [TickedList; 2] =
     [TickedList::outline(plan::LISTS[0]), TickedList::outline(plan::LISTS[1])];
 
 impl Companion for Progress {
-    fn name(&self) -> Option<&'static str> {
+    fn name(&self) -> Option<&str> {
         Some(progress::FILE)
     }
 
@@ -52,7 +52,7 @@ impl Companion for Progress {
 }
 
 impl Companion for Guardrails {
-    fn name(&self) -> Option<&'static str> {
+    fn name(&self) -> Option<&str> {
         Some(guardrails::FILE)
     }
 

@@ -10,6 +10,7 @@ pub(in crate::system) mod entries;
 pub(in crate::system) mod fields;
 pub(in crate::system) mod files;
 pub(in crate::system) mod foreign;
+pub(in crate::system) mod frontmatter;
 pub mod guardrails;
 pub(in crate::system) mod headings;
 pub(crate) mod json;

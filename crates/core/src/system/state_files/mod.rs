@@ -19,6 +19,7 @@ use crate::system::kit::json;
 use crate::system::kit::text;
 
 pub use ticks::{TickedList, Ticks};
+pub(in crate::system) use ticks::{Ticking, reconcile_ticks};
 
 /// Where a run is on disk: what the journal does not know.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +73,7 @@ pub fn is_cut_short(bytes: &[u8]) -> bool {
 /// A file besides the state file that other programs write, too.
 pub trait Companion: Sync {
     /// What it is called in the plan's folder; `None` if it is the plan itself.
-    fn name(&self) -> Option<&'static str>;
+    fn name(&self) -> Option<&str>;
 
     /// Whether it is a list in which boxes are ticked.
     fn is_list(&self) -> bool {

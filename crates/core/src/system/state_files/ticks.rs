@@ -70,8 +70,46 @@ pub struct TickedList {
     pub is_like: fn(&[u8]) -> bool,
 }
 
+/// What is read from a file whose tasks are ticked, and written into it.
+pub(in crate::system) trait Ticking {
+    /// See [`TickedList::ticked`].
+    fn ticked(&self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>>;
+
+    /// See [`TickedList::titles`].
+    fn titles(&self, bytes: &[u8]) -> BTreeMap<TaskId, String>;
+
+    /// See [`TickedList::tick`].
+    fn tick(&self, bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked>;
+
+    /// The task whose file it is. `None`: it has all of them.
+    fn task(&self) -> Option<&TaskId> {
+        None
+    }
+
+    /// The file without its ticks; `None` if it has none, or they cannot be taken away.
+    fn without_ticks(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let open = self.ticked(bytes).into_keys().map(|id| (id, Word::Pending)).collect();
+        let new = self.tick(bytes, &open)?.bytes;
+        (new != bytes).then_some(new)
+    }
+}
+
+impl Ticking for TickedList {
+    fn ticked(&self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
+        (self.ticked)(bytes)
+    }
+
+    fn titles(&self, bytes: &[u8]) -> BTreeMap<TaskId, String> {
+        (self.titles)(bytes)
+    }
+
+    fn tick(&self, bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {
+        (self.tick)(bytes, stand)
+    }
+}
+
 impl Companion for TickedList {
-    fn name(&self) -> Option<&'static str> {
+    fn name(&self) -> Option<&str> {
         self.name
     }
 
@@ -87,13 +125,13 @@ impl Companion for TickedList {
         claimed: &[TaskId],
         shown: &Ticks,
     ) -> Reconciled {
-        found.map(|bytes| self.reconcile_boxes(bytes, (state, chronicle), claimed, shown)).unwrap_or_default()
+        found
+            .map(|bytes| reconcile_ticks(self, bytes, (state, chronicle), claimed, shown))
+            .unwrap_or_default()
     }
 
     fn opened(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        let open = (self.ticked)(bytes).into_keys().map(|id| (id, Word::Pending)).collect();
-        let new = (self.tick)(bytes, &open)?.bytes;
-        (new != bytes).then_some(new)
+        self.without_ticks(bytes)
     }
 
     fn is_like(&self, bytes: &[u8]) -> bool {
@@ -117,78 +155,80 @@ impl TickedList {
             is_like: boxes::has_boxes,
         }
     }
+}
 
-    /// A ticked box of an open task is a claim. Boxes of completed tasks get ticked, all others opened. If the list calls a
-    /// completed task otherwise by now, its box is about something that nobody has done, and stays as it is.
-    fn reconcile_boxes(
-        &self,
-        bytes: &[u8],
-        (state, chronicle): (&State, &Chronicle),
-        claimed: &[TaskId],
-        shown: &Ticks,
-    ) -> Reconciled {
-        let (ticked, titles) = ((self.ticked)(bytes), (self.titles)(bytes));
-        let (mut edits, mut stand) = (Vec::new(), BTreeMap::new());
-        let is_claim = |id: &TaskId| {
-            let is_open = |task: &Task| task.decided != Status::Completed && !task.removed;
-            ticked.contains_key(id) && matches!(state.task(id), Ok(Some(task)) if is_open(task))
-        };
-        // Of several claims that depend on each other, the first is made now and the others after it.
-        let waits = |id: &TaskId| state.links(id).is_ok_and(|links| links.needs.iter().any(is_claim));
-        for task in state.tasks().filter(|task| !task.removed) {
-            if is_claim(&task.id) && waits(&task.id) {
-                continue;
-            }
-            let is_done = task.decided == Status::Completed;
-            let is_lost = chronicle.task(&task.id).is_some_and(|story| story.lost);
-            if let Some(against) = ticked.get(&task.id).filter(|_| !is_done) {
-                // The tick may be from when it was done: a new one looks the same.
-                let against = against.or(is_lost.then_some(LOST));
-                let what = match against {
-                    None => What::ReportDone { report: Report::default() },
-                    Some(why) => What::Rejected {
-                        what: format!("the box of {} was ticked", task.id),
-                        why: why.to_owned(),
-                    },
-                };
-                edits.push(Edit { task: Some(task.id.clone()), what });
-            }
-            let is_another = is_done && shown.knows_otherwise(&task.id, &titles);
-            if !claimed.contains(&task.id) && !is_another {
-                stand.insert(task.id.clone(), word(task.outcome()));
-            }
+/// A ticked box of an open task is a claim. Boxes of completed tasks get ticked, all others opened. If the list calls a
+/// completed task otherwise by now, its box is about something that nobody has done, and stays as it is.
+pub(in crate::system) fn reconcile_ticks(
+    list: &dyn Ticking,
+    bytes: &[u8],
+    (state, chronicle): (&State, &Chronicle),
+    claimed: &[TaskId],
+    shown: &Ticks,
+) -> Reconciled {
+    let (ticked, titles) = (list.ticked(bytes), list.titles(bytes));
+    let (mut edits, mut stand) = (Vec::new(), BTreeMap::new());
+    let is_claim = |id: &TaskId| {
+        let is_open = |task: &Task| task.decided != Status::Completed && !task.removed;
+        ticked.contains_key(id) && matches!(state.task(id), Ok(Some(task)) if is_open(task))
+    };
+    // Of several claims that depend on each other, the first is made now and the others after it.
+    let waits = |id: &TaskId| state.links(id).is_ok_and(|links| links.needs.iter().any(is_claim));
+    let about: Box<dyn Iterator<Item = &Task>> = match list.task() {
+        Some(id) => Box::new(state.task(id).ok().flatten().into_iter()),
+        None => Box::new(state.tasks()),
+    };
+    for task in about.filter(|task| !task.removed) {
+        if is_claim(&task.id) && waits(&task.id) {
+            continue;
         }
-        let put = match (self.tick)(bytes, &stand) {
-            Some(new) if new.bytes != bytes => Put::Whole(new.bytes),
-            _ => Put::Nothing,
-        };
-        let is_done = |id: &TaskId| matches!(state.task(id), Ok(Some(task)) if task.decided == Status::Completed && !task.removed);
-        let without_doubt = |ticked: BTreeMap<TaskId, Option<&str>>| -> BTreeSet<TaskId> {
-            ticked
-                .into_iter()
-                .filter(|(id, against)| against.is_none() && is_done(id))
-                .map(|(id, _)| id)
-                .collect()
-        };
-        let before = without_doubt(ticked);
-        let after = match &put {
-            Put::Whole(new) => without_doubt((self.ticked)(new)),
-            Put::Nothing | Put::Append(_) => before.clone(),
-        };
-        // A removed line is a change of the plan.
-        let is_unticked = |id: &&TaskId| after.contains(*id) && !before.contains(*id);
-        let unticked: Vec<&TaskId> = shown.0.keys().filter(is_unticked).collect();
-        edits.extend(rejected(&unticked));
-        let known = shown.0.iter().filter(|(id, title)| !title.is_empty() && is_done(id));
-        let mut ticks: BTreeMap<TaskId, String> =
-            known.map(|(id, title)| (id.clone(), title.clone())).collect();
-        for id in after {
-            let title = || titles.get(&id).cloned().unwrap_or_default();
-            ticks.entry(id.clone()).or_insert_with(title);
+        let is_done = task.decided == Status::Completed;
+        let is_lost = chronicle.task(&task.id).is_some_and(|story| story.lost);
+        if let Some(against) = ticked.get(&task.id).filter(|_| !is_done) {
+            // The tick may be from when it was done: a new one looks the same.
+            let against = against.or(is_lost.then_some(LOST));
+            let what = match against {
+                None => What::ReportDone { report: Report::default() },
+                Some(why) => {
+                    What::Rejected { what: format!("the box of {} was ticked", task.id), why: why.to_owned() }
+                }
+            };
+            edits.push(Edit { task: Some(task.id.clone()), what });
         }
-        let ticks = Ticks(ticks);
-        Reconciled { notes: Vec::new(), edits, put, ticks }
+        let is_another = is_done && shown.knows_otherwise(&task.id, &titles);
+        if !claimed.contains(&task.id) && !is_another {
+            stand.insert(task.id.clone(), word(task.outcome()));
+        }
     }
+    let put = match list.tick(bytes, &stand) {
+        Some(new) if new.bytes != bytes => Put::Whole(new.bytes),
+        _ => Put::Nothing,
+    };
+    let is_done = |id: &TaskId| matches!(state.task(id), Ok(Some(task)) if task.decided == Status::Completed && !task.removed);
+    let without_doubt = |ticked: BTreeMap<TaskId, Option<&str>>| -> BTreeSet<TaskId> {
+        ticked
+            .into_iter()
+            .filter(|(id, against)| against.is_none() && is_done(id))
+            .map(|(id, _)| id)
+            .collect()
+    };
+    let before = without_doubt(ticked);
+    let after = match &put {
+        Put::Whole(new) => without_doubt(list.ticked(new)),
+        Put::Nothing | Put::Append(_) => before.clone(),
+    };
+    // A removed line is a change of the plan.
+    let is_unticked = |id: &&TaskId| after.contains(*id) && !before.contains(*id);
+    let unticked: Vec<&TaskId> = shown.0.keys().filter(is_unticked).collect();
+    edits.extend(rejected(&unticked));
+    let known = shown.0.iter().filter(|(id, title)| !title.is_empty() && is_done(id));
+    let mut ticks: BTreeMap<TaskId, String> = known.map(|(id, title)| (id.clone(), title.clone())).collect();
+    for id in after {
+        let title = || titles.get(&id).cloned().unwrap_or_default();
+        ticks.entry(id.clone()).or_insert_with(title);
+    }
+    let ticks = Ticks(ticks);
+    Reconciled { notes: Vec::new(), edits, put, ticks }
 }
 
 /// Boxes of completed tasks that were unticked. One rejection for all.

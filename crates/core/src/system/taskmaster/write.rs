@@ -24,7 +24,7 @@ static LIST: TickedList = TickedList { name: None, ticked, titles, tick, holds, 
 pub(super) struct TaskFile;
 
 impl Companion for TaskFile {
-    fn name(&self) -> Option<&'static str> {
+    fn name(&self) -> Option<&str> {
         LIST.name()
     }
 

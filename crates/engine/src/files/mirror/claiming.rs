@@ -259,13 +259,10 @@ impl Mirror {
     /// For an engine that begins: release tasks that are in progress only according to a file. They have no worktree,
     /// and nothing has changed since.
     pub(in crate::files) fn take_back(&mut self, journal: &mut Journal) -> Result<(), FilesError> {
+        let files = self.companions();
         let by_file = |task: &&Task| {
             let holder = task.holder.as_ref().map(ToString::to_string).unwrap_or_default();
-            let is_file = holder == self.file
-                || self
-                    .companions()
-                    .iter()
-                    .any(|companion| self.path_of(*companion).file_name() == Some(holder.as_str()));
+            let is_file = holder == self.file || files.iter().any(|file| file.name() == holder);
             task.decided == Status::InProgress && !task.is_engines() && is_file
         };
         let held: Vec<Task> = self.state.tasks().filter(by_file).cloned().collect();

@@ -23,8 +23,9 @@ use piton_core::system::state_files::{self, Workplace};
 use piton_core::system::{Addition, SystemRef};
 use serde_json::Value;
 
+use super::kept::kept;
 use super::shown::Shown;
-use super::touched::{self, Touched};
+use super::touched::{self, Form, Touched};
 use crate::claims::{Judgement, Place};
 use crate::disk::FileStamp;
 use crate::journal::{Journal, JournalError};
@@ -130,7 +131,7 @@ impl Mirror {
         let system = facts.settings.system();
         let plan = Utf8PathBuf::from(&facts.plan);
         let state = system.files().state;
-        if state.is_none() && system.companions(&|name| plan.join(name).is_file()).is_empty() {
+        if state.is_none() && kept(system, &plan).is_empty() {
             return Ok(None);
         }
         let home = if system.files().of_project { &project.root } else { &plan };
@@ -181,7 +182,7 @@ impl Mirror {
         }
         // Each is written beside its place first, and so is a list that has a place of its own.
         let has_place = self.system.files().of_project || !self.has_state;
-        let lists = self.companions().into_iter().map(|companion| self.path_of(companion));
+        let lists = self.companions().into_iter().map(|file| file.path);
         let lists: Vec<Utf8PathBuf> = lists.filter(|_| has_place).collect();
         let lists = lists.iter().filter_map(|list| list.strip_prefix(&root).ok());
         let files = files.iter().map(Utf8PathBuf::as_path).chain(lists);
@@ -225,10 +226,12 @@ impl Mirror {
         let _own = Lock::take(&lock).map_err(FilesError::io(&lock))?;
         let _touched = match self.lock_of_others(&path) {
             None => None,
-            Some(touch) => match Touched::try_take(&touch).map_err(FilesError::io(&touch))? {
-                Some(touched) => Some(touched),
-                None => return Ok(Some(Wait::Lock(touch))),
-            },
+            Some(touch) => {
+                match Touched::try_take(&touch, self.lock_form()).map_err(FilesError::io(&touch))? {
+                    Some(touched) => Some(touched),
+                    None => return Ok(Some(Wait::Lock(touch))),
+                }
+            }
         };
         if self.is_being_written(&path)? {
             self.settled = None;
@@ -244,9 +247,10 @@ impl Mirror {
             self.claim_again(journal, aide, &id)?;
         }
         let mut quiet = self.hear_what_was_displaced(journal, aide, &folder)?;
-        if self.system.files().of_project {
-            let lists = self.plan.parent().unwrap_or(Utf8Path::new(".")).to_owned();
-            quiet &= self.hear_what_was_displaced(journal, aide, &lists)?;
+        let folders: BTreeSet<Utf8PathBuf> =
+            self.companions().iter().filter_map(|file| file.path.parent().map(Utf8Path::to_owned)).collect();
+        for other in folders.iter().filter(|other| **other != folder) {
+            quiet &= self.hear_what_was_displaced(journal, aide, other)?;
         }
         // Taken before anything is read: a write from here on is seen now or the next time.
         let stamps = self.stamps();
@@ -255,8 +259,8 @@ impl Mirror {
                 quiet &= self.settle_state(journal, aide, &path)?;
             }
             let before = self.state.seq();
-            for companion in self.companions() {
-                quiet &= self.settle_companion(journal, aide, companion)?;
+            for file in self.companions() {
+                quiet &= self.settle_companion(journal, aide, &file)?;
             }
             if self.state.seq() == before {
                 break;
@@ -297,7 +301,13 @@ impl Mirror {
         if self.has_state {
             return Some(path.with_extension("lock"));
         }
-        self.system.files().lock_ending.map(|ending| Utf8PathBuf::from(format!("{path}{ending}")))
+        let files = self.system.files();
+        let of_folder = files.lock_of_folder.map(|name| path.with_file_name(name));
+        of_folder.or_else(|| files.lock_ending.map(|ending| Utf8PathBuf::from(format!("{path}{ending}"))))
+    }
+
+    fn lock_form(&self) -> Form {
+        if self.system.files().lock_of_folder.is_some() { Form::Json } else { Form::Line }
     }
 
     /// A lock file of the shell recipes that lies beside the state file although no Piton process works on it, and its
@@ -421,7 +431,7 @@ impl Mirror {
 
     /// A missing file has the stamp `None`: some files are created late.
     fn stamps(&self) -> Vec<Option<FileStamp>> {
-        let others = self.companions().into_iter().map(|companion| self.path_of(companion));
+        let others = self.companions().into_iter().map(|file| file.path);
         std::iter::once(self.path.clone()).chain(others).map(|path| FileStamp::read(&path)).collect()
     }
 

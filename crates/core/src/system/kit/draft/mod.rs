@@ -59,6 +59,8 @@ pub(in crate::system) struct Draft {
     pub(in crate::system) groups: Vec<Phase>,
     pub(in crate::system) tasks: Vec<DraftTask>,
     pub(in crate::system) order: Order,
+    /// What the end of each prompt says instead of the usual: which files to leave alone.
+    pub(in crate::system) closing: Option<&'static str>,
     /// What agents should read first, by paths from the root of the project.
     pub(in crate::system) context: Vec<String>,
     /// The texts of its files as they were decoded, and what is wrong with them.

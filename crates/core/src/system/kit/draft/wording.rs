@@ -35,9 +35,12 @@ impl Draft {
         if let Standing::NotOurs(why) = task.standing {
             place.push_str(&format!(" It is not for Piton: {why}."));
         }
-        let only = match &task.origin {
-            Some(_) => "Do only this task, and leave the issue itself alone.",
-            None => "Do only this task, and do not change that file: Piton does when the task is completed.",
+        let only = match (self.closing, &task.origin) {
+            (Some(closing), _) => closing,
+            (None, Some(_)) => "Do only this task, and leave the issue itself alone.",
+            (None, None) => {
+                "Do only this task, and do not change that file: Piton does when the task is completed."
+            }
         };
         parts.push(format!("{place} {only}"));
         parts.join("\n\n")

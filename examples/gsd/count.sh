@@ -1,0 +1,1 @@
+# Counts the lines of a file.
