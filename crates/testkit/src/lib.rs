@@ -8,6 +8,8 @@ mod bare;
 #[cfg(unix)]
 pub mod browser;
 pub mod cases;
+#[cfg(unix)]
+pub mod hosts;
 pub mod http;
 pub mod lines;
 pub mod makespan;

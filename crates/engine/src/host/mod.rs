@@ -117,9 +117,10 @@ impl Host {
     /// Ask once.
     pub fn ask_once(&self, question: &Question) -> Result<Answer, Failure> {
         let kind = self.place.kind;
+        let args = self.arguments(&question.args);
         let process = Process {
             program: kind.program(),
-            args: &question.args,
+            args: &args,
             text: question.text.as_deref(),
             folder: &self.folder,
             env: self.environment(),
@@ -166,6 +167,25 @@ impl Host {
     /// Wait, unless the engine ends.
     fn pause(&self, span: Span) {
         process::wait(span, &self.stopped);
+    }
+
+    /// `gh` learns the repository and its host from variables. `glab` has none for the repository, and would look for it in the
+    /// remotes of the folder.
+    fn arguments(&self, args: &[String]) -> Vec<String> {
+        let mut all = args.to_vec();
+        let has = |names: [&str; 2]| {
+            args.iter().any(|arg| names.iter().any(|name| arg.split('=').next() == Some(*name)))
+        };
+        match (self.place.kind, args.first().map(String::as_str)) {
+            (Kind::GitLab, Some("mr" | "issue" | "ci" | "repo")) if !has(["-R", "--repo"]) => {
+                all.extend(["-R".to_owned(), self.place.argument()]);
+            }
+            (_, Some("api")) if !has(["--hostname", "--hostname"]) => {
+                all.extend(["--hostname".to_owned(), self.place.host.clone()]);
+            }
+            _ => {}
+        }
+        all
     }
 
     /// What keeps the programs from asking, paging, colouring, looking for updates or reporting, and says which repository is

@@ -191,3 +191,13 @@ fn a_program_that_outlives_its_engine_keeps_the_lock() {
     let seen = host.ask(&Question::read(["x"])).expect("an answer").text();
     assert_eq!(seen.trim(), path.as_str());
 }
+
+#[test]
+fn glab_is_told_the_repository_by_arguments() {
+    let scene = scene("git@gitlab.com:g/s/r.git", r#"printf '%s|' "$@""#);
+    let asked =
+        |args: &[&str]| scene.host.ask(&Question::read(args.iter().copied())).expect("an answer").text();
+    assert_eq!(asked(&["mr", "view", "1"]), "mr|view|1|-R|https://gitlab.com/g/s/r|");
+    assert_eq!(asked(&["mr", "view", "1", "--repo=other"]), "mr|view|1|--repo=other|");
+    assert_eq!(asked(&["api", "user"]), "api|user|--hostname|gitlab.com|");
+}
