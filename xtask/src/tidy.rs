@@ -43,7 +43,7 @@ const DOORS: [(&str, &[&str], &str); 4] = [
 ];
 
 /// The rooms of the systems in `crates/core/src/system`. None knows another; the rules and the engine ask the table.
-const ROOMS: [&str; 13] = [
+const ROOMS: [&str; 15] = [
     "native",
     "execute",
     "issue",
@@ -55,6 +55,8 @@ const ROOMS: [&str; 13] = [
     "taskmaster",
     "ralph",
     "gsd",
+    "bmad",
+    "backlog",
     "todo",
     "tracker",
 ];

@@ -6,6 +6,8 @@
 
 mod addition;
 pub mod asked;
+pub mod backlog;
+pub mod bmad;
 mod collection;
 pub mod config;
 mod description;
@@ -345,7 +347,7 @@ pub trait System: Sync {
 pub type SystemRef = &'static dyn System;
 
 /// Every system that this version knows. The first one is Piton's own.
-static SYSTEMS: [SystemRef; 12] = [
+static SYSTEMS: [SystemRef; 14] = [
     &native::Native,
     &execute::Execute,
     &issue::Issues,
@@ -357,6 +359,8 @@ static SYSTEMS: [SystemRef; 12] = [
     &taskmaster::TASKMASTER,
     &ralph::RALPH,
     &gsd::GSD,
+    &bmad::BMAD,
+    &backlog::BACKLOG,
     // Of two that recognise a file by its name, the first one gets it: this one takes what is left.
     &todo::Todo,
 ];

@@ -5,6 +5,7 @@ use piton_core::plan::{Group, RepoPath, RunId};
 use piton_core::run::{Selection, Session, StopReason};
 use piton_core::system::SystemRef;
 use piton_engine::drive::{self, Engine, Observer};
+use piton_engine::files::kept;
 use piton_engine::journal::Journal;
 use piton_engine::lock::Lock;
 use piton_engine::project::Project;
@@ -90,6 +91,9 @@ pub(crate) fn owned(
     let mut parts: Vec<Utf8PathBuf> = system.owned(groups).iter().map(|name| home.join(name)).collect();
     if files.plan_is_file {
         parts.push(plan.to_owned());
+    }
+    if files.has_companions_below {
+        parts.extend(kept(system, plan).into_iter().map(|file| file.path));
     }
     if let Some(name) = files.state {
         let state = if files.of_project { project.root.join(name) } else { plan.join(name) };

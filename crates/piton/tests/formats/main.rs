@@ -2,6 +2,8 @@
 //! byte by byte.
 #![cfg(unix)]
 
+mod backlog;
+mod bmad;
 mod clone;
 mod gsd;
 mod kiro;
@@ -56,6 +58,8 @@ fn init_finds_the_plan_of_every_tool() {
         ("taskmaster", ".taskmaster/tasks/tasks.json"),
         ("ralph", "prd.json"),
         ("gsd", ".planning/ROADMAP.md"),
+        ("bmad", "_bmad-output/implementation-artifacts/sprint-status.yaml"),
+        ("backlog", "backlog/config.yml"),
     ];
     for (example, plan) in plans {
         let sandbox = project(example, "");

@@ -50,7 +50,8 @@ fn help_of_run_tells_its_flags() {
     What to run:
           --dialect <SYSTEM>    The system the plan is of [default: as its files tell] [possible values:
                                 native, execute, issue, rwkit, iterative, speckit, openspec, kiro,
-                                taskmaster, ralph, gsd, todo]
+                                taskmaster, ralph, gsd, bmad,
+                                backlog, todo]
           --strict              Reject what would be repaired or only warned about
           --project-path <DIR>  The project [default: the repository around the plan]
           --layer <NAME>        Work on this layer only

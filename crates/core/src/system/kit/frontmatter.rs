@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::system::kit::text::trimmed;
+use crate::time::Timestamp;
 
 /// Lines of one list in brackets.
 const LONGEST_LIST: usize = 200;
@@ -44,10 +45,32 @@ pub(in crate::system) struct Value {
 
 impl Value {
     /// The change that puts another word here. Quotes stay.
-    #[cfg(test)]
     pub(in crate::system) fn replaced(&self, word: &str) -> (Range<usize>, String) {
         let space = if self.at.is_empty() && !self.quoted { " " } else { "" };
         (self.at.clone(), format!("{space}{word}"))
+    }
+}
+
+impl Value {
+    /// A word that stands somewhere else than behind a colon.
+    pub(in crate::system) fn plain(text: &str, at: Range<usize>) -> Value {
+        Value { text: text.to_owned(), at, ..Value::default() }
+    }
+
+    /// The change that leaves nothing here, whatever stands here now.
+    pub(in crate::system) fn blank(&self) -> (Range<usize>, &'static str) {
+        (self.at.clone(), if self.at.is_empty() && !self.quoted { " " } else { "" })
+    }
+
+    /// A time as precise as this one. `None`: this is not a time.
+    pub(in crate::system) fn dated_like(&self, at: Timestamp) -> Option<String> {
+        let shape = |text: &str| -> String {
+            text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect()
+        };
+        let whole = at.to_string();
+        let spaced = whole.replace('T', " ").trim_end_matches('Z').to_owned();
+        let known = [&whole[..], &spaced, &spaced[..16], &spaced[..10]];
+        known.into_iter().find(|known| shape(known) == shape(&self.text)).map(str::to_owned)
     }
 }
 

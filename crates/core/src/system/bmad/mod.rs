@@ -1,0 +1,15 @@
+//! Stories of BMAD: a board, `sprint-status.yaml`, that says how far each story is, and a file for each story.
+//!
+//! `place` knows where the files lie, `board` reads and changes the board, `story` one story. `read` makes a plan of all of
+//! them, and `write` keeps the board and the stories up to date.
+
+mod board;
+mod place;
+mod read;
+mod row;
+mod story;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use row::{BMAD, Bmad};
