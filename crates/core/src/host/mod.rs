@@ -4,6 +4,7 @@
 mod failure;
 mod patience;
 mod place;
+pub mod request;
 #[cfg(test)]
 mod tests;
 

@@ -79,6 +79,8 @@ pub(super) fn settings(run: &Run, plan: &Plan) -> Settings {
     settings.commit_prefix = settings.commit_prefix.or_else(|| began.commit_prefix.clone());
     settings.author = settings.author.or_else(|| began.author.clone());
     settings.worktree.shared.clone_from(&began.worktree.shared);
+    settings.requests =
+        began.requests.as_ref().map(|began| settings.requests.as_ref().unwrap_or(began).clone());
     settings.form = settings.form.known_from(&began.form);
     settings
 }

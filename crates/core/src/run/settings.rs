@@ -112,6 +112,9 @@ fn written(path: &str) -> String {
         ["fences", key @ ("writable" | "memory_mib" | "processes"), ..] => format!("sandbox.{key}"),
         ["fences", key, ..] => format!("policy.{key}"),
         ["agents" | "budget" | "worktree", ..] => path.to_owned(),
+        ["requests"] => "--land".to_owned(),
+        ["requests", "method"] => "--merge-method".to_owned(),
+        ["requests", key, ..] => format!("--{key}"),
         [key, ..] => format!("policy.{key}"),
         [] => String::new(),
     }

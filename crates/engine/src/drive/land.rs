@@ -13,7 +13,7 @@ use piton_core::run::{
 
 use super::order::{Neighbour, Order, Trouble, commit_of};
 use super::round::{self, OnRed, Passes, Subject};
-use super::{check, feedback, work};
+use super::{check, feedback, follow, work};
 use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Repo};
 use crate::{checks, clock, crash};
 
@@ -36,6 +36,12 @@ struct Chain<'o> {
 /// Merge a chain of candidates into the tip, prove it, pin it, make it durable. The target is not touched.
 pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> {
     let repo = order.repo()?;
+    if order.run.settings.requests.is_some()
+        && let Err(reason) = follow::bring_target(order)?
+    {
+        let (task, fence) = (order.task.id.clone(), order.fence());
+        return Ok(vec![Command::LandingWaits { task, fence, reason }]);
+    }
     let Chain { tip, tree, members } = match merge(order, proof)? {
         Ok(chain) => chain,
         Err(commands) => return Ok(commands),

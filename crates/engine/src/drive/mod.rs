@@ -14,6 +14,7 @@ mod context;
 mod copy;
 mod feedback;
 mod fence;
+mod follow;
 mod gates;
 mod gather;
 mod iteration;
@@ -38,7 +39,8 @@ use std::time::{Duration, Instant};
 use piton_core::plan::{Oid, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
 use piton_core::run::{
-    self, Action, Command, Note, Recorded, Refusal, Run, Selection, Session, State, StopReason,
+    self, Action, Command, Note, Recorded, Refusal, Run, Selection, Session, State, StopReason, Task,
+    waits_for_the_host,
 };
 use piton_core::time::Timestamp;
 use piton_core::view;
@@ -53,6 +55,8 @@ use crate::{clock, crash, disk, memory};
 use ahead::Outlook;
 pub use briefing::{NoPrompt, next_prompt};
 use budget::Gauges;
+use follow::HostRest;
+pub use follow::place as place_of_requests;
 pub use land::PINS;
 use order::{Called, RedTip, Running, Site, Slots};
 pub use plan::PlanRead;
@@ -246,6 +250,7 @@ impl<'o> Loop<'o> {
                 called: Called::default(),
                 red_tip: RedTip::default(),
                 passed: Passed::new(passes),
+                host_rest: HostRest::default(),
             }),
             plan_now,
             undecided,
@@ -478,6 +483,12 @@ impl<'o> Loop<'o> {
                 // A landing may wait for a reviewer, and that may take hours.
                 return self.no_wait.then_some(limited);
             }
+            let is_hosts = |task: &Task| self.state.run().is_some_and(|run| waits_for_the_host(run, task));
+            if self.state.active().any(is_hosts) {
+                // Its checks may take hours, and nobody is asked for anything.
+                self.idle_since = None;
+                return None;
+            }
             let since = *self.idle_since.get_or_insert_with(Instant::now);
             let patience = self.state.run().map(|run| Duration::from_millis(run.settings.landing_wait.0));
             return (since.elapsed() > patience.unwrap_or_default()).then(|| view::at_rest(&self.state));
@@ -544,13 +555,26 @@ impl<'o> Loop<'o> {
         Ok(())
     }
 
+    /// How long an action that is still wanted is left alone. A host is asked less often the longer it takes.
+    fn rest_after(&self, action: &Action) -> Duration {
+        let task = action.task().and_then(|id| self.state.task(id).ok().flatten());
+        let request = task.and_then(|task| task.progress.request.as_deref());
+        match (action, request, self.state.run().and_then(|run| run.settings.requests.as_ref())) {
+            (Action::Request { .. }, Some(request), Some(settings)) => {
+                Duration::from_millis(request.pause(settings, clock::now()).0)
+            }
+            _ => REST,
+        }
+    }
+
     fn take(&mut self, wake: Wake, commands: &mut Vec<Command>) {
         match wake {
             Wake::Done(action, mut results) => {
                 self.under_way.remove(&action);
                 self.rescues.leave_out_told(&mut results);
                 // Should it still be wanted afterwards, it changed nothing: not again at once.
-                self.resting.insert(action, Instant::now() + REST);
+                let rest = self.rest_after(&action);
+                self.resting.insert(action, Instant::now() + rest);
                 commands.extend(results);
             }
             Wake::LookedAhead(looked) => {

@@ -15,6 +15,7 @@ use piton_core::run::{self, Action, CheckResult, CheckRun, Class, Command, Note,
 use piton_core::time::Span;
 
 use super::briefing::Briefing;
+use super::follow::HostRest;
 use super::lanes::{Lane, Lanes};
 use crate::check_worktrees::{NoWorktree, Pool};
 use crate::checks::{AgentJob, Bench, Cut, First, NoResult, Passed};
@@ -42,6 +43,7 @@ pub(super) struct Site {
     pub called: Called,
     pub red_tip: RedTip,
     pub passed: Passed,
+    pub host_rest: HostRest,
 }
 
 /// The target's tip, while checks are red on it without any candidate. Whoever starts the engine again has it judged again.

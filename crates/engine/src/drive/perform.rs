@@ -6,7 +6,7 @@ use piton_core::run::line::ProofEnd;
 use piton_core::run::{Action, Class, Command, Run};
 
 use super::order::{Order, Site, Trouble};
-use super::{budget, check, land, work};
+use super::{budget, check, follow, land, work};
 use crate::clock;
 
 /// Carry out an order, and record what its reviewers and helpers have used, whatever their result. That comes first,
@@ -38,18 +38,16 @@ pub(super) fn despite_kills<T>(
 /// Every end is a command, a panic too: a lost worker would hold its slot for ever.
 fn carry_out(order: &Order) -> Vec<Command> {
     let act = || match &order.action {
-        // No command line asks for requests yet, so there are none to follow.
-        Action::Start { .. }
-        | Action::BeginProof { .. }
-        | Action::Context
-        | Action::Request { .. }
-        | Action::Ask { .. } => Ok(Vec::new()),
+        Action::Start { .. } | Action::BeginProof { .. } | Action::Context | Action::Ask { .. } => {
+            Ok(Vec::new())
+        }
         Action::Prepare { .. } => work::prepare(order),
         Action::Work { pass, .. } => work::work(order, *pass),
         Action::Capture { pass, .. } => work::capture(order, *pass),
         Action::Check { .. } => check::check(order),
         Action::Prove { proof, .. } | Action::Land { proof, .. } => land::prove(order, *proof),
         Action::Move { .. } => land::move_target(order),
+        Action::Request { step, .. } => follow::follow(order, *step),
         Action::Clean { .. } => land::clean(order),
     };
     let outcome = catch_unwind(AssertUnwindSafe(|| despite_kills(&order.site, &order.run, act)));
@@ -91,7 +89,9 @@ fn carry_out(order: &Order) -> Vec<Command> {
             vec![Command::ProofEnded { proof: *proof, end, results: Vec::new() }]
         }
         // Once the intent is journaled, only git knows whether the target moved: look again, do not guess.
-        (Action::Move { .. }, Trouble::Git(_) | Trouble::Io(_)) if trouble.class() == Class::Transient => {
+        (Action::Move { .. } | Action::Request { .. }, Trouble::Git(_) | Trouble::Io(_))
+            if trouble.class() == Class::Transient =>
+        {
             vec![Command::LandingWaits { task, fence, reason: trouble.to_string() }]
         }
         (Action::Clean { .. }, _) => {

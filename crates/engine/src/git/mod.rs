@@ -35,6 +35,7 @@ mod place;
 mod private_dir;
 mod reflog;
 mod refs;
+mod remote;
 mod repo;
 mod rescue;
 mod resident;

@@ -2,6 +2,7 @@
 //! that checks need, and what is wrong with the place.
 
 mod place;
+pub(crate) mod requests;
 
 use std::collections::{BTreeMap, BTreeSet};
 

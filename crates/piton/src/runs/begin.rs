@@ -21,7 +21,7 @@ use crate::args::Which;
 use crate::failure::{Failure, Outcome};
 use crate::paths::{self, typed};
 use crate::plans::{self, Aside, FoundPlan, How, Stamp};
-use crate::runs::flags::RunArgs;
+use crate::runs::flags::{LandArg, RunArgs};
 use crate::runs::takeover::{self, Place, TakeOver};
 use crate::runs::{create, detected, find, in_place, known, lock, same_plan, state_files};
 use crate::ui;
@@ -126,6 +126,7 @@ pub(crate) fn settle_run(
             "--commit-prefix",
             args.commit_prefix.is_some() && args.commit_prefix != facts.settings.commit_prefix,
         ),
+        ("--land", args.land.is_some_and(|land| (land == LandArg::Pr) != facts.settings.requests.is_some())),
         ("--author", args.author.is_some() && args.author != facts.settings.author),
         (
             "--base-branch",
@@ -139,6 +140,7 @@ pub(crate) fn settle_run(
                 .is_some_and(|dir| facts.worktree_dir.as_deref() != Some(paths::absolute(dir).as_str())),
         ),
     ];
+    found.plan.settings.requests = args.requests(facts.settings.requests.as_ref());
     if let Some((flag, _)) = fixed.iter().find(|(_, differs)| *differs) {
         let failure =
             Failure::usage(format!("{flag} cannot be changed: it was set when the run {run} began"));

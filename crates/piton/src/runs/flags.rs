@@ -2,8 +2,9 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
-use piton_core::plan::{GroupId, Sandbox, Schedule, TaskId};
+use piton_core::plan::{GroupId, MergeBy, Method, Requests, Sandbox, Schedule, TaskId};
 use piton_core::system::config::Webhook;
+use piton_core::time::Span;
 
 use crate::args::{Loudness, SystemArg};
 use crate::failure::{Failure, Outcome};
@@ -79,6 +80,22 @@ pub(crate) struct RunArgs {
     /// Land on this branch instead; it is made if it does not exist
     #[arg(long, value_name = "BRANCH", help_heading = "Git")]
     pub onto: Option<String>,
+    /// Land on the local branch, or each task by a pull or merge request at the remote's host [default: as the run
+    /// began, else local]
+    #[arg(long, value_enum, value_name = "HOW", conflicts_with = "no_commits", help_heading = "Git")]
+    pub land: Option<LandArg>,
+    /// Who merges the requests [default: piton]
+    #[arg(long, value_enum, value_name = "WHO", requires = "land", help_heading = "Git")]
+    pub merge: Option<MergeArg>,
+    /// How requests are merged [default: merge]
+    #[arg(long, value_enum, value_name = "METHOD", requires = "land", help_heading = "Git")]
+    pub merge_method: Option<MethodArg>,
+    /// The remote whose host has the requests [default: origin]
+    #[arg(long, value_name = "NAME", requires = "land", help_heading = "Git")]
+    pub remote: Option<String>,
+    /// The time between two looks at a request, in seconds [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600), requires = "land", help_heading = "Git")]
+    pub poll: Option<u64>,
     /// Let agents decide what they would ask, unless it destroys something
     #[arg(long, help_heading = "How to work")]
     pub auto_answer: bool,
@@ -106,6 +123,20 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
+    /// How tasks land by requests, if they do. What is not said stays as the run began.
+    pub(crate) fn requests(&self, began: Option<&Requests>) -> Option<Requests> {
+        let mut requests = match self.land {
+            Some(LandArg::Local) => return None,
+            Some(LandArg::Pr) => began.cloned().unwrap_or_default(),
+            None => return began.cloned(),
+        };
+        requests.merge = self.merge.map_or(requests.merge, Into::into);
+        requests.method = self.merge_method.map_or(requests.method, Into::into);
+        requests.remote = self.remote.clone().unwrap_or(requests.remote);
+        requests.poll = self.poll.map_or(requests.poll, Span::seconds);
+        Some(requests)
+    }
+
     /// `piton run PLAN` without any flag.
     pub(crate) fn of_plan(plan: Utf8PathBuf, loudness: Loudness) -> RunArgs {
         RunArgs {
@@ -132,6 +163,11 @@ impl RunArgs {
             author: None,
             base_branch: None,
             onto: None,
+            land: None,
+            merge: None,
+            merge_method: None,
+            remote: None,
+            poll: None,
             auto_answer: false,
             gh: false,
             schedule: None,
@@ -229,6 +265,54 @@ impl From<SandboxArg> for Sandbox {
             SandboxArg::Auto => Sandbox::Auto,
             SandboxArg::On => Sandbox::On,
             SandboxArg::Off => Sandbox::Off,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LandArg {
+    /// Piton moves the local branch
+    Local,
+    /// Each task is pushed to a branch of its own, with a request; landed is what the host has merged
+    Pr,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum MergeArg {
+    /// Piton, when the host's checks pass and no review is missing
+    Piton,
+    /// The host, by its queue or by merging automatically
+    Host,
+    /// A person
+    Person,
+}
+
+impl From<MergeArg> for MergeBy {
+    fn from(arg: MergeArg) -> MergeBy {
+        match arg {
+            MergeArg::Piton => MergeBy::Piton,
+            MergeArg::Host => MergeBy::Host,
+            MergeArg::Person => MergeBy::Person,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum MethodArg {
+    /// With a merge commit
+    Merge,
+    /// As one commit
+    Squash,
+    /// Commit by commit on the target's tip
+    Rebase,
+}
+
+impl From<MethodArg> for Method {
+    fn from(arg: MethodArg) -> Method {
+        match arg {
+            MethodArg::Merge => Method::Merge,
+            MethodArg::Squash => Method::Squash,
+            MethodArg::Rebase => Method::Rebase,
         }
     }
 }

@@ -33,6 +33,14 @@ const ELSEWHERE: [(&str, &str); 22] = [
     ("rejoin.brought", FENCED),
     ("rejoin.left", FENCED),
     ("rejoin.objects", FENCED),
+    ("request.before-merge", REQUESTS),
+    ("request.before-open", REQUESTS),
+    ("request.before-push", REQUESTS),
+    ("request.before-target", REQUESTS),
+    ("request.merged", REQUESTS),
+    ("request.opened", REQUESTS),
+    ("request.pushed", REQUESTS),
+    ("request.taken", REQUESTS),
     ("slot.ahead", "it: an_engine_that_is_killed_while_it_makes_a_slot_ahead_leaves_nothing_half_made"),
     ("slot.filled", "it: a_filling_that_was_killed_is_done_again_and_never_half_seen"),
     ("store.made", "it: wherever_it_is_killed_it_goes_on_to_the_same_end"),
@@ -40,6 +48,7 @@ const ELSEWHERE: [(&str, &str); 22] = [
     ("worktree.rescued", "crash: what_was_rescued_before_a_crash_is_journaled_by_the_next_engine"),
 ];
 
+const REQUESTS: &str = "requests: a_run_that_is_killed_at_any_step_of_a_request_goes_on_to_the_same_end";
 const FENCED: &str = "crash: an_attempt_behind_a_fence_survives_a_kill_at_every_step_around_it";
 
 /// The names in the sources, so that a new point is not forgotten here.

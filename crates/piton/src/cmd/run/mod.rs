@@ -211,6 +211,7 @@ fn apply_flags(plan: &mut Plan, args: &RunArgs) {
     settings.auto_answer |= args.auto_answer;
     settings.commit_prefix = args.commit_prefix.clone().or(settings.commit_prefix.take());
     settings.author = args.author.clone().or(settings.author.take());
+    settings.requests = args.requests(None);
 }
 
 /// Everything that would make the run fail is found before it begins.
@@ -233,6 +234,16 @@ fn preflight(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome {
         return Err(failure.hint("leave out --max-parallel, or --no-commits"));
     }
     preflight_selection(args, plan)?;
+    if let Some(requests) = &plan.settings.requests {
+        if plan.settings.no_commits {
+            return Err(Failure::usage(
+                "a plan whose work is done in place has nothing to push: leave out --land pr",
+            ));
+        }
+        let target = args.onto.clone().or_else(|| args.base_branch.clone());
+        let target = target.map_or_else(|| repo.current_branch(), Ok)?;
+        preflight::requests::check(requests, repo, &target)?;
+    }
     if repo.has_submodules() && !args.loudness.quiet {
         ui::hint("this repository has submodules: worktrees are made without them, and they are left alone");
     }

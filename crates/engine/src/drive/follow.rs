@@ -1,0 +1,327 @@
+//! The requests by which tasks land: pushed, opened, looked at, merged, and brought home. Each step can be repeated after a
+//! crash: it first looks what is there already.
+
+use std::sync::{Mutex, PoisonError};
+
+use piton_core::host::request::{self as words, Ask, Opening};
+use piton_core::host::{Failure, NoPlace, Place};
+use piton_core::plan::{Oid, Requests};
+use piton_core::run::request::{self, Judgement, Phase, Push, Request, Seen, Step};
+use piton_core::run::{Command, RequestFact};
+use piton_core::terminal::clean_text;
+use piton_core::time::Timestamp;
+
+use super::order::{Order, Trouble};
+use crate::git::{LandingLease, Moved, Repo};
+use crate::host::{Host, Question};
+use crate::{clock, crash};
+
+/// What an agent gets of the output of the host's checks: the end of it, which names the error.
+const LOG: usize = 12_000;
+
+/// Until when the host accepts no questions.
+#[derive(Debug, Default)]
+pub(super) struct HostRest(Mutex<Option<Timestamp>>);
+
+impl HostRest {
+    fn until(&self, now: Timestamp) -> Option<Timestamp> {
+        let until = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        until.filter(|until| now < *until)
+    }
+
+    fn note(&self, failure: &Failure) {
+        if let Failure::RateLimited { until: Some(until), .. } = failure {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(*until);
+        }
+    }
+}
+
+/// Where the requests of a repository are. `Err`: why there are none.
+pub fn place(repo: &Repo, remote: &str) -> Result<Place, String> {
+    let missing = || format!("there is no remote `{remote}`");
+    let url = repo.remote_url(remote).map_err(|error| error.to_string())?.ok_or_else(missing)?;
+    let known = std::collections::BTreeMap::new();
+    Place::of(&url, &known).map_err(|why: NoPlace| format!("the remote `{remote}`: {why}"))
+}
+
+/// Bring the target here as the remote has it. Nothing lands while the two differ. `Err`: what it waits for.
+pub(super) fn bring_target(order: &Order) -> Result<Result<Oid, String>, Trouble> {
+    let settings = settings(order);
+    let (repo, target) = (order.repo()?, order.target()?);
+    let remote = &settings.remote;
+    let there = match repo.fetch_branch(remote, target) {
+        Ok(there) => there,
+        Err(error) => return Ok(Err(format!("`{target}` cannot be fetched from {remote}: {error}"))),
+    };
+    let here = order.tip()?;
+    if here == there {
+        return Ok(Ok(here));
+    }
+    if repo.is_ancestor(&there, &here)? {
+        return Ok(Err(format!(
+            "`{target}` has commits that {remote} does not have: `git push {remote} {target}` sends them"
+        )));
+    }
+    if !repo.is_ancestor(&here, &there)? {
+        return Ok(Err(format!(
+            "`{target}` here and on {remote} have gone different ways: bring them together, then push"
+        )));
+    }
+    let lease = LandingLease::take(repo, target)?;
+    let since = clock::system_time(order.task.since);
+    crash::point("request.before-target");
+    Ok(match repo.move_target(&lease, &here, &there, Some(since))? {
+        Moved::Done => Ok(there),
+        Moved::Waits(wait) => Err(wait.to_string()),
+        Moved::TargetMoved { .. } => Err(format!("`{target}` was moved meanwhile")),
+    })
+}
+
+/// Take a step of the order's task.
+pub(super) fn follow(order: &Order, step: Step) -> Result<Vec<Command>, Trouble> {
+    let Some(request) = order.task.progress.request.as_deref() else { return Ok(Vec::new()) };
+    let follower = Follower { order, request, settings: settings(order) };
+    match step {
+        Step::Push => follower.push(),
+        Step::Open => follower.open(),
+        Step::Follow => follower.look(),
+        Step::Merge => follower.merge(),
+        Step::Take => follower.take(),
+    }
+}
+
+fn settings(order: &Order) -> Requests {
+    order.run.settings.requests.clone().unwrap_or_default()
+}
+
+struct Follower<'o> {
+    order: &'o Order,
+    request: &'o Request,
+    settings: Requests,
+}
+
+/// Why a step is not taken now.
+type NotNow = String;
+
+impl Follower<'_> {
+    fn moved(&self, fact: RequestFact) -> Vec<Command> {
+        let (task, fence) = (self.order.task.id.clone(), self.order.fence());
+        vec![Command::RequestMoved { task, fence, fact }]
+    }
+
+    fn waits(&self, reason: String) -> Vec<Command> {
+        let (task, fence) = (self.order.task.id.clone(), self.order.fence());
+        vec![Command::LandingWaits { task, fence, reason }]
+    }
+
+    fn place(&self) -> Result<Place, Trouble> {
+        place(self.order.repo()?, &self.settings.remote).map_err(Trouble::Defect)
+    }
+
+    /// Ask the host. `Ok(Err)`: it did not answer, or not now.
+    fn asked(&self, place: &Place, ask: Ask, reads: bool) -> Result<Result<Vec<u8>, Failure>, Trouble> {
+        let site = &self.order.site;
+        if let Some(until) = site.host_rest.until(clock::now()) {
+            return Ok(Err(Failure::RateLimited { host: place.host.clone(), until: Some(until) }));
+        }
+        let host = Host::new(place.clone(), self.order.repo()?.top());
+        let question = if reads { Question::read(ask.words) } else { Question::write(ask.words) };
+        let question = match ask.text {
+            Some(text) => question.with_text(text),
+            None => question,
+        };
+        let answer = host.ask(&question);
+        if let Err(failure) = &answer {
+            site.host_rest.note(failure);
+        }
+        Ok(answer.map(|answer| answer.stdout))
+    }
+
+    fn push(&self) -> Result<Vec<Command>, Trouble> {
+        let repo = self.order.repo()?;
+        let (remote, branch, head) = (&self.settings.remote, &self.request.branch, &self.request.head);
+        let there = match repo.remote_branch(remote, branch) {
+            Ok(there) => there,
+            Err(error) => return Ok(self.waits(format!("{remote} cannot be reached: {error}"))),
+        };
+        match request::push(self.request, there.as_ref()) {
+            Push::Done => {}
+            Push::Foreign { at } => {
+                return Err(Trouble::Defect(format!(
+                    "somebody pushed {} to `{branch}` on {remote}: Piton does not overwrite it",
+                    at.short()
+                )));
+            }
+            Push::Needed { expected } => {
+                crash::point("request.before-push");
+                if let Err(error) = repo.push_branch(remote, branch, head, expected.as_ref()) {
+                    return Ok(self.waits(format!("`{branch}` cannot be pushed to {remote}: {error}")));
+                }
+            }
+        }
+        crash::point("request.pushed");
+        Ok(self.moved(RequestFact::Pushed { head: head.clone() }))
+    }
+
+    fn open(&self) -> Result<Vec<Command>, Trouble> {
+        let place = self.place()?;
+        let known = match self.asked(&place, words::list(&place, &self.request.branch), true)? {
+            Ok(answer) => words::listed(&place, &answer),
+            Err(failure) => return Ok(self.waits(told(&failure))),
+        };
+        let opened = match known {
+            Ok(Some(opened)) => Some(opened),
+            Ok(None) => {
+                let (spec, target) = (&self.order.spec, self.order.target()?);
+                let title = words_of_title(self.order);
+                let body = words::body(spec, &self.order.run.id);
+                let opening = Opening {
+                    branch: &self.request.branch,
+                    target,
+                    title: &title,
+                    body: &body,
+                    draft: self.settings.draft,
+                    labels: &self.settings.labels,
+                };
+                crash::point("request.before-open");
+                match self.asked(&place, words::open(&place, &opening), false)? {
+                    Ok(answer) => words::created(&answer),
+                    // If it was opened all the same, the next look finds it.
+                    Err(failure) => return Ok(self.waits(told(&failure))),
+                }
+            }
+            Err(reason) => return Ok(self.waits(reason)),
+        };
+        crash::point("request.opened");
+        Ok(match opened {
+            Some(opened) => self.moved(RequestFact::Opened { number: opened.number, url: opened.url }),
+            None => self.waits("the host did not say which request it opened".to_owned()),
+        })
+    }
+
+    /// What the host says about the request now.
+    fn seen(&self, place: &Place) -> Result<Result<Seen, NotNow>, Trouble> {
+        let Some(opened) = &self.request.opened else {
+            return Ok(Err("the request has no number".to_owned()));
+        };
+        Ok(match self.asked(place, words::view(place, opened.number), true)? {
+            Ok(answer) => words::seen(place, &answer),
+            Err(failure) => Err(told(&failure)),
+        })
+    }
+
+    fn look(&self) -> Result<Vec<Command>, Trouble> {
+        let place = self.place()?;
+        match self.seen(&place)? {
+            Ok(seen) => self.said(&place, seen),
+            Err(reason) => Ok(self.waits(reason)),
+        }
+    }
+
+    /// Report what the host says, with what else is needed to judge it.
+    fn said(&self, place: &Place, mut seen: Seen) -> Result<Vec<Command>, Trouble> {
+        let (order, now) = (self.order, clock::now());
+        let mut tip = None;
+        let mut judged = request::judge(&self.settings, self.request, &seen, None, now);
+        if judged == Judgement::LookAtTarget {
+            let target = order.target()?;
+            tip = match order.repo()?.remote_branch(&self.settings.remote, target) {
+                Ok(tip) => tip,
+                Err(error) => {
+                    return Ok(self.waits(format!("{} cannot be reached: {error}", self.settings.remote)));
+                }
+            };
+            judged = request::judge(&self.settings, self.request, &seen, tip.as_ref(), now);
+        }
+        let mut log = String::new();
+        if let Judgement::SendBack { .. } = judged {
+            if let (Some(opened), false) = (&self.request.opened, seen.wanted.is_empty())
+                && let Some(ask) = words::line_remarks(place, opened.number)
+                // Without them the agent reads the review alone.
+                && let Ok(answer) = self.asked(place, ask, true)?
+                && let Ok(remarks) = words::remarks_on_lines(&answer)
+            {
+                seen.remarks.extend(remarks);
+            }
+            if let Some(ask) = seen.red.first().and_then(|check| words::log(place, check))
+                && let Ok(answer) = self.asked(place, ask, true)?
+            {
+                log = end_of(&clean_text(&answer));
+            }
+        }
+        let (task, fence) = (order.task.id.clone(), order.fence());
+        Ok(vec![Command::RequestSeen { task, fence, seen: Box::new(seen), log, tip }])
+    }
+
+    fn merge(&self) -> Result<Vec<Command>, Trouble> {
+        let place = self.place()?;
+        let seen = match self.seen(&place)? {
+            Ok(seen) => seen,
+            Err(reason) => return Ok(self.waits(reason)),
+        };
+        let head = self.request.head.clone();
+        if seen.phase != Phase::Open || seen.head != head {
+            return self.said(&place, seen);
+        }
+        let asked = |head| self.moved(RequestFact::MergeAsked { head });
+        if seen.queued {
+            return Ok(asked(head));
+        }
+        let Some(opened) = &self.request.opened else { return Ok(Vec::new()) };
+        crash::point("request.before-merge");
+        let ask = words::merge(&place, opened.number, &head, &self.settings);
+        let answer = self.asked(&place, ask, false)?;
+        crash::point("request.merged");
+        match answer {
+            Ok(_) => Ok(asked(head)),
+            // Whether it happened shows at the next look.
+            Err(failure) if failure.passes() => Ok(self.waits(told(&failure))),
+            Err(failure) => match self.seen(&place)? {
+                Ok(seen) if seen.phase != Phase::Open => self.said(&place, seen),
+                _ => Ok(self.moved(RequestFact::MergeRefused { head, reason: failure.to_string() })),
+            },
+        }
+    }
+
+    fn take(&self) -> Result<Vec<Command>, Trouble> {
+        let Some(commit) = self.request.merged.clone() else { return Ok(Vec::new()) };
+        let (repo, target) = (self.order.repo()?, self.order.target()?);
+        // Commits of one's own do not hold up what is there already.
+        let waits = bring_target(self.order)?.err();
+        let is_here =
+            repo.find_commit(commit.as_str())?.is_some() && repo.is_ancestor(&commit, &self.order.tip()?)?;
+        if !is_here {
+            let missing =
+                || format!("the host merged it as {}, and `{target}` does not have that", commit.short());
+            return Ok(self.waits(waits.unwrap_or_else(missing)));
+        }
+        crash::point("request.taken");
+        let (task, fence, tree) = (self.order.task.id.clone(), self.order.fence(), repo.tree_of(&commit)?);
+        Ok(vec![Command::RequestLanded { task, fence, commit, tree }])
+    }
+}
+
+fn words_of_title(order: &Order) -> String {
+    let prefix = order.run.settings.commit_prefix.as_deref();
+    words::title(&order.spec, prefix)
+}
+
+fn told(failure: &Failure) -> String {
+    match failure.hint() {
+        Some(hint) => format!("{failure}; {hint}"),
+        None => failure.to_string(),
+    }
+}
+
+/// The end of a text, from the beginning of a line.
+fn end_of(text: &str) -> String {
+    let mut from = text.len().saturating_sub(LOG);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let end = &text[from..];
+    match (from, end.split_once('\n')) {
+        (1.., Some((_, whole))) => whole.to_owned(),
+        _ => end.to_owned(),
+    }
+}
