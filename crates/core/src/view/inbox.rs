@@ -270,7 +270,7 @@ impl List<'_> {
                 ),
                 None => (
                     format!("{name} rejects the login of `{agent}`: {reason}"),
-                    format!("piton agents test {}", shell_word(agent)),
+                    format!("piton agents test {} --plan PLAN", shell_word(agent)),
                 ),
             };
             self.add(Kind::Provider, &began(name, Some(*since)), &told, Some(*since)).helps = vec![help];

@@ -329,7 +329,10 @@ impl Search<'_> {
                 self.help(format!("piton unpark {}", shell_word(&name)));
             }
             Some(_) => {}
-            None => self.help(format!("piton agents test {}", shell_word(&outage.agent))),
+            None => {
+                let (agent, plan) = (shell_word(&outage.agent), shell_word(&self.run.plan));
+                self.help(format!("piton agents test {agent} --plan {plan}"));
+            }
         }
         if self.run.settings.agents.get(agent).is_some_and(|agent| agent.fallback.is_none()) {
             self.say(depth, format!("`{agent}` has no `fallback` to stand in for it"));

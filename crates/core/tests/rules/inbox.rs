@@ -266,7 +266,7 @@ fn a_login_that_stops_the_run_is_one_item() {
     bench.accept(&Command::Detach { engine: "e1".to_owned(), reason: reason.clone(), tip: Vec::new() });
     let all = items(&bench, &RunStatus::Stopped(reason), None);
     assert_eq!(kinds(&all), [Kind::Provider]);
-    assert_eq!(all[0].helps, ["piton agents test default", "piton run PLAN"]);
+    assert_eq!(all[0].helps, ["piton agents test default --plan PLAN", "piton run PLAN"]);
     let reason = StopReason::Environment { detail: "no disk".to_owned() };
     let all = items(&bench, &RunStatus::Stopped(reason), None);
     assert_eq!(kinds(&all), [Kind::Run, Kind::Provider]);

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::clients::logged_out;
 use crate::failure::{Failure, Outcome};
+use crate::paths::typed;
 use crate::programs::is_runnable;
 use crate::ui;
 
@@ -141,7 +142,8 @@ fn agents(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
         if let Some(login) = agent::login_unseen(agent, start.root) {
             let failure = Failure::new(format!("there is no sign that the agent `{name}` is logged in"));
             let failure = failure.hint(format!("{login}   logs it in"));
-            let failure = failure.hint(format!("piton agents test {}   asks it", shell_word(name)));
+            let (name, plan) = (shell_word(name), typed(start.plan));
+            let failure = failure.hint(format!("piton agents test {name} --plan {plan}   asks it"));
             findings.push(Finding { kind: "agent_login_unseen", failure, stops: false });
         }
         let Some(login) = login else { continue };

@@ -343,7 +343,7 @@ fn a_client_that_shows_no_login_is_warned_of_and_not_refused() {
         let look = || sandbox.piton(["plan", "plan.toml"]).with_path(&bin).run().exits(0);
         sandbox.write("plan.toml", &plan(more));
         let unseen = "warning: there is no sign that the agent `my-own` is logged in";
-        let _ = look().says(unseen).says("hint: piton agents test my-own   asks it");
+        let _ = look().says(unseen).says("hint: piton agents test my-own --plan plan.toml   asks it");
         let told = sandbox.piton(["run", "plan.toml", "--dry-run", "--json"]).with_path(&bin).run().exits(0);
         assert_eq!(crate::json(&told, "/missing/0/stops"), false);
         sandbox.write("plan.toml", &plan(&format!("{more}env = {{ SOME_API_KEY = 'k' }}\n")));

@@ -67,9 +67,13 @@ fn a_provider_that_refuses_is_left_alone_until_somebody_has_seen_to_it() {
         .run("run plan.toml")
         .exits(3)
         .says("acme rejects the login of the agent `first`: the key is old")
-        .says("hint: piton agents test first");
+        .says("hint: piton agents test first --plan plan.toml\n");
     assert_eq!(["T1", "T2", "T3"].map(|id| status(&sandbox, id)), ["failed", "completed", "pending"]);
     assert_eq!(sandbox.read(sandbox.root().join("tries")), "x\n", "T3 was not tried as well");
+    // The plan defines it, and nothing else.
+    let _ = sandbox.run("agents test first --plan plan.toml").exits(1).says("first did not answer");
+    let _ = sandbox.run("agents test first").exits(1).says("hint: piton agents test first --plan PLAN");
+    let _ = sandbox.run("agents --plan plan.toml").exits(0).says("first ").says("second ");
     sandbox.write(sandbox.root().join("fine"), "");
     let _ = sandbox.run("run plan.toml").exits(0);
     let spent = sandbox.run("status T1 --json").exits(0).stdout;

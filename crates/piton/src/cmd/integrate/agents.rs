@@ -2,23 +2,29 @@
 
 use std::collections::BTreeMap;
 
+use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Subcommand};
 use piton_core::client::Adapter;
 use piton_core::plan::Agent;
+use piton_core::run::shell_word;
 use piton_core::view;
-use piton_engine::agent;
+use piton_engine::{agent, secrets};
 use serde_json::json;
 
 use crate::clients::{STOPPED, Tries};
 use crate::failure::{ERROR, Exit, FINE, Failure, Outcome};
+use crate::paths;
+use crate::plans::{self, How};
 use crate::runs::engine;
 use crate::ui::{self, BAD, DIM, GOOD};
-use crate::{paths, plans};
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentsArgs {
     #[command(subcommand)]
     pub command: Option<AgentsCommand>,
+    /// Also the agents of this plan
+    #[arg(long, value_name = "PLAN", global = true)]
+    pub plan: Option<Utf8PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -28,21 +34,25 @@ pub(crate) struct AgentsArgs {
 pub(crate) enum AgentsCommand {
     /// Ask an agent one harmless question, in a temporary folder
     Test {
-        /// A name in `[agents]` of piton.toml, or of a client
+        /// A name in `[agents]` of piton.toml or of the plan, or of a client
         name: String,
     },
 }
 
 pub(crate) fn agents(args: &AgentsArgs) -> Outcome<Exit> {
     match &args.command {
-        None => list(args.json),
-        Some(AgentsCommand::Test { name }) => test(name),
+        None => list(args),
+        Some(AgentsCommand::Test { name }) => test(name, args.plan.as_deref()),
     }
 }
 
-/// The profiles of piton.toml, and the clients that none of them uses.
-fn known() -> Outcome<BTreeMap<String, Agent>> {
-    let mut agents = plans::config(&paths::here()?)?.map(|config| config.agents).unwrap_or_default();
+/// The profiles of piton.toml and of the plan, and the clients that none of them uses.
+fn known(plan: Option<&Utf8Path>) -> Outcome<BTreeMap<String, Agent>> {
+    let mut agents = match plan {
+        Some(plan) => plans::plan(plan, How::default())?.plan.settings.agents,
+        None => plans::config(&paths::here()?)?.map(|config| config.agents).unwrap_or_default(),
+    };
+    secrets::restore(&mut agents);
     for adapter in Adapter::known() {
         if agents.values().all(|agent| agent.adapter != adapter) {
             agents.entry(adapter.name().to_owned()).or_insert(Agent { adapter, ..Agent::default() });
@@ -51,10 +61,10 @@ fn known() -> Outcome<BTreeMap<String, Agent>> {
     Ok(agents)
 }
 
-fn list(as_json: bool) -> Outcome<Exit> {
-    let keeper = engine::keeper()?;
+fn list(args: &AgentsArgs) -> Outcome<Exit> {
+    let (as_json, keeper) = (args.json, engine::keeper()?);
     let mut rows = Vec::new();
-    let agents = known()?;
+    let agents = known(args.plan.as_deref())?;
     let tries = Tries::new(agents.len())?;
     for ((name, agent), folder) in agents.into_iter().zip(&tries.folders) {
         let (adapter, program) = (agent.adapter, agent.program());
@@ -92,11 +102,16 @@ fn list(as_json: bool) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-fn test(name: &str) -> Outcome<Exit> {
-    let agents = known()?;
+fn test(name: &str, plan: Option<&Utf8Path>) -> Outcome<Exit> {
+    let agents = known(plan)?;
     let agent = agents.get(name).ok_or_else(|| {
         let names: Vec<&str> = agents.keys().map(String::as_str).collect();
-        Failure::new(format!("there is no agent `{name}`; known here: {}", names.join(", ")))
+        let failure = Failure::new(format!("there is no agent `{name}`; known here: {}", names.join(", ")));
+        match plan {
+            Some(_) => failure,
+            None => failure
+                .hint(format!("piton agents test {} --plan PLAN   if a plan defines it", shell_word(name))),
+        }
     })?;
     let tries = Tries::new(1)?;
     let trial = agent::trial(agent, &tries.folders[0], &engine::keeper()?)

@@ -372,9 +372,10 @@ fn conclude(project: &Project, run: &RunId, reason: &StopReason, loudness: Loudn
         StopReason::Person | StopReason::Elsewhere { .. } | StopReason::Environment { .. } => {
             let facts = journal.facts(run)?;
             let refused = facts.iter().flat_map(piton_core::run::refused);
-            let tests = refused.map(|(_, outage)| format!("piton agents test {}", shell_word(&outage.agent)));
             let plan = facts.as_ref().map(|facts| typed(Utf8Path::new(&facts.plan)));
             let plan = plan.unwrap_or_default();
+            let tests = refused
+                .map(|(_, outage)| format!("piton agents test {} --plan {plan}", shell_word(&outage.agent)));
             tests.chain([format!("piton run {plan}   resumes from here")]).collect()
         }
     };
