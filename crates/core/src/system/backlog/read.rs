@@ -50,20 +50,33 @@ pub(super) fn read(folder: &Folder, given: &Given<'_>) -> Draft {
     };
     let names: Vec<String> = folder.files.keys().filter_map(below).collect();
     let paths = place::tasks(names.iter().map(String::as_str));
-    let mut notes = 0;
+    let mut notes: usize = 0;
+    let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut tasks: Vec<Read<'_>> = Vec::new();
     for path in &paths {
         let file = join(root, &path.path);
         let decoded = text::decode_with(&folder.files[&file], given.strictness);
+        let is_text = decoded.problems.iter().all(|problem| problem.severity < Severity::Error);
         let problem = |diagnostic| Problem { file: file.clone(), diagnostic };
         draft.problems.extend(decoded.problems.into_iter().map(problem));
         match TaskFile::read(&decoded.text) {
-            Some(said) => tasks.push(Read { path, file, text: decoded.text, said }),
-            None => notes += 1,
+            Some(said) => {
+                if !seen.insert(folded(&path.name)) {
+                    let at = said.title.as_ref().map_or(0..0, |title| title.at.clone());
+                    let message = format!("another file is called `{}`, too", cut(&path.name));
+                    let told = Diagnostic::warning(at, message).label(format!("called `{}` here", path.id));
+                    draft.problems.push(Problem { file: file.clone(), diagnostic: told });
+                }
+                tasks.push(Read { path, file, text: decoded.text, said });
+            }
+            None => {
+                notes += usize::from(is_text);
+                draft.texts.insert(file, decoded.text);
+            }
         }
     }
     if notes > 0 {
-        let message = format!("{} without fields at the beginning", counted(notes, "file"));
+        let message = format!("{} without fields at the beginning", counted(notes as u64, "file"));
         found.push(Diagnostic::warning(0..0, message).label("not a task"));
     }
     sort(&mut tasks);
