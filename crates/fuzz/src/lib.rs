@@ -9,6 +9,7 @@ mod beginnings;
 mod checklists;
 mod clients;
 mod events;
+mod file_plans;
 mod folders;
 mod issues;
 mod iterations;
@@ -89,6 +90,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "templates", check: templates::templates, words: templates::WORDS },
     Target { name: "taskmaster", check: json_plans::tasks, words: json_plans::TASKS },
     Target { name: "ralph", check: json_plans::stories, words: json_plans::STORIES },
+    Target { name: "gsd", check: file_plans::gsd, words: file_plans::GSD },
+    Target { name: "bmad", check: file_plans::bmad, words: file_plans::BMAD },
+    Target { name: "backlog", check: file_plans::backlog, words: file_plans::BACKLOG },
     Target { name: "requests", check: talk::request, words: talk::REQUESTS },
     Target { name: "stops", check: talk::stop, words: talk::STOPS },
     Target { name: "project", check: beginnings::project, words: beginnings::FILES },
