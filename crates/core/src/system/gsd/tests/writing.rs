@@ -67,11 +67,11 @@ proptest! {
         let all: Vec<(&str, Word)> = names.iter().enumerate().map(|(nth, name)| (*name, word(nth))).collect();
         let Some(new) = boxes().tick(text.as_bytes(), &stand(&all)) else { return Ok(()) };
         prop_assert!(boxes().holds(&new.bytes, text.as_bytes()));
-        // In any order it comes to the same.
+        // In any order it comes to the same, but for `x` or `X`: a tick is written as most ticks of the file are.
         let mut one_by_one = text.clone().into_bytes();
         for one in all.iter().rev() {
             one_by_one = boxes().tick(&one_by_one, &stand(&[*one])).expect("the same text").bytes;
         }
-        prop_assert_eq!(one_by_one, new.bytes);
+        prop_assert_eq!(one_by_one.to_ascii_lowercase(), new.bytes.to_ascii_lowercase());
     }
 }
