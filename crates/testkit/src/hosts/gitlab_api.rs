@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::args::Args;
 use super::gitlab::Glab;
 use super::reply::{Reply, Said, json, refused};
-use super::state::{Check, CheckResult, Comment, Phase, Request};
+use super::state::{Check, CheckResult, Comment, Issue, Phase, Request};
 
 impl Glab<'_> {
     pub(super) fn api(&mut self, args: &[String]) -> Said {
@@ -115,6 +115,29 @@ impl Glab<'_> {
                 let at = number(at)?.checked_sub(1).and_then(|at| usize::try_from(at).ok());
                 let check = at.and_then(|at| checks.unwrap_or_default().get(at)).ok_or_else(missing)?;
                 Ok(Reply { stdout: check.log.clone(), code: 0, stderr: String::new() })
+            }
+            ("GET", ["issues"]) => {
+                let (label, milestone) = (asks("labels"), asks("milestone"));
+                let fits = |issue: &&Issue| {
+                    label.is_none_or(|label| issue.labels.iter().any(|known| known == label))
+                        && milestone.is_none_or(|title| issue.milestone.as_deref() == Some(title))
+                };
+                let number =
+                    |name: &str, usual: usize| asks(name).and_then(|text| text.parse().ok()).unwrap_or(usual);
+                let (page, size) = (number("page", 1), number("per_page", 20).min(100));
+                let all =
+                    self.state.issues.iter().filter(fits).skip(page.saturating_sub(1) * size).take(size);
+                Ok(json(&Value::Array(all.map(|issue| self.shown_issue(issue)).collect())))
+            }
+            ("PUT", ["issues", at]) => {
+                let (at, now) = (number(at)?, self.state.now());
+                let issue =
+                    self.state.issues.iter_mut().find(|issue| issue.number == at).ok_or_else(missing)?;
+                if asks("state_event") == Some("close") && !issue.closed {
+                    (issue.closed, issue.updated_at) = (true, now);
+                }
+                let issue = issue.clone();
+                Ok(json(&self.shown_issue(&issue)))
             }
             ("GET", ["issues", at, rest @ ..]) => {
                 let at = number(at)?;
