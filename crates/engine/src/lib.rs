@@ -19,6 +19,7 @@ pub mod gates;
 pub mod git;
 pub mod holders;
 pub mod host;
+pub mod issues;
 pub mod journal;
 pub mod keeper;
 pub mod landed;

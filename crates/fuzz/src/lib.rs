@@ -28,6 +28,7 @@ mod states;
 mod talk;
 mod templates;
 mod todolists;
+mod trackers;
 mod vary;
 mod verdicts;
 mod words;
@@ -93,6 +94,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "gsd", check: file_plans::gsd, words: file_plans::GSD },
     Target { name: "bmad", check: file_plans::bmad, words: file_plans::BMAD },
     Target { name: "backlog", check: file_plans::backlog, words: file_plans::BACKLOG },
+    Target { name: "tracker", check: trackers::issues, words: trackers::ANSWERS },
     Target { name: "requests", check: talk::request, words: talk::REQUESTS },
     Target { name: "stops", check: talk::stop, words: talk::STOPS },
     Target { name: "project", check: beginnings::project, words: beginnings::FILES },

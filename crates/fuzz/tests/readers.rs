@@ -105,6 +105,7 @@ targets![
     gsd,
     bmad,
     backlog,
+    tracker,
     requests,
     stops,
     project,

@@ -85,6 +85,8 @@ pub enum Size {
     },
     /// It lists other plans.
     Collection,
+    /// A program has to be asked for its tasks.
+    Unasked,
     /// Why it cannot be read.
     Unreadable(String),
 }
@@ -286,6 +288,7 @@ impl PlanSeen {
                 (format!("{}: {open} of {} open", self.system, counted(*all as u64, "task")), true)
             }
             Size::Collection => (format!("{}: a list of plans", self.system), true),
+            Size::Unasked => (format!("{}: issues, which the command asks for", self.system), true),
             Size::Unreadable(why) => (format!("{}: {why}", self.system), false),
         }
     }
@@ -293,7 +296,7 @@ impl PlanSeen {
     fn open(&self) -> usize {
         match self.size {
             Size::Tasks { open, .. } => open,
-            Size::Collection | Size::Unreadable(_) => 0,
+            Size::Collection | Size::Unasked | Size::Unreadable(_) => 0,
         }
     }
 }
@@ -302,7 +305,8 @@ impl PlanSeen {
 fn next(plans: &[PlanSeen]) -> String {
     let most = plans.iter().map(PlanSeen::open).max().filter(|most| *most > 0);
     let first = plans.iter().find(|plan| Some(plan.open()) == most);
-    let first = first.or_else(|| plans.iter().find(|plan| plan.size == Size::Collection));
+    let is_unknown = |plan: &&PlanSeen| matches!(plan.size, Size::Collection | Size::Unasked);
+    let first = first.or_else(|| plans.iter().find(is_unknown));
     // A plan with mistakes is a beginning: the command says where they are.
     let first = first.or_else(|| plans.iter().find(|plan| matches!(plan.size, Size::Unreadable(_))));
     first.map_or_else(|| "piton new plan".to_owned(), |plan| plan.command.clone())

@@ -347,7 +347,7 @@ pub trait System: Sync {
 pub type SystemRef = &'static dyn System;
 
 /// Every system that this version knows. The first one is Piton's own.
-static SYSTEMS: [SystemRef; 14] = [
+static SYSTEMS: [SystemRef; 15] = [
     &native::Native,
     &execute::Execute,
     &issue::Issues,
@@ -361,6 +361,7 @@ static SYSTEMS: [SystemRef; 14] = [
     &gsd::GSD,
     &bmad::BMAD,
     &backlog::BACKLOG,
+    &tracker::TRACKER,
     // Of two that recognise a file by its name, the first one gets it: this one takes what is left.
     &todo::Todo,
 ];

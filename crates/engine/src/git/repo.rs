@@ -227,6 +227,18 @@ impl Repo {
         }
     }
 
+    /// The remotes, each with its URL.
+    pub fn remotes(&self) -> Result<Vec<(String, String)>, GitError> {
+        let answer = self.git.call(["remote", "-v"]).answer()?;
+        if answer.code != Some(0) {
+            return Err(answer.failed());
+        }
+        let text = lossy(&answer.stdout);
+        let fetched = text.lines().filter_map(|line| line.strip_suffix(" (fetch)"));
+        let named = fetched.filter_map(|line| line.split_once('\t'));
+        Ok(named.map(|(name, url)| (name.to_owned(), url.to_owned())).collect())
+    }
+
     pub fn branch_tip(&self, branch: &str) -> Result<Option<Oid>, GitError> {
         let name = super::branch::branch_ref(branch)?;
         match self.ref_in_file(&name) {

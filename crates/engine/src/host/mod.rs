@@ -3,6 +3,7 @@
 //! They log people in, keep their secrets and speak their APIs, so Piton holds no token. A question is an argument vector and
 //! a text for its standard input. What its end means is decided in the core's room of the same name.
 
+mod local;
 mod process;
 
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::host::{Asked, Ended, Failure, Kind, Place, ask_again_after};
 use piton_core::time::Span;
+
+pub use local::Local;
 
 use crate::lock::Lock;
 use crate::{clock, secrets};

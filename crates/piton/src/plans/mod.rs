@@ -4,6 +4,7 @@
 mod around;
 mod disk;
 mod found;
+mod issues;
 mod seen;
 mod state;
 mod unchanged;
@@ -11,6 +12,7 @@ mod unchanged;
 pub(crate) use around::{checks, ci_files, files_at};
 pub(crate) use disk::OnDisk;
 pub(crate) use found::{FoundPlan, How, config, folder_of, notify, stays_inside};
+pub(crate) use issues::{is_beads, watch as watch_issues};
 pub(crate) use seen::{below, seen};
 pub(crate) use state::{Aside, left};
 pub(crate) use unchanged::Stamp;
@@ -37,7 +39,11 @@ const DEEPEST: usize = 3;
 
 /// Read a plan and the project's defaults; warnings are shown, errors end here.
 pub(crate) fn plan(given: &Utf8Path, how: How<'_>) -> Outcome<FoundPlan> {
+    let is_asked = issues::ask(given)?;
     let (path, system) = place(given, how.system)?;
+    if !is_asked {
+        issues::renew(&path)?;
+    }
     let (found, warnings) = read(&path, system, how)?;
     if let Some(warnings) = warnings {
         ui::say(warnings);
@@ -50,6 +56,9 @@ pub(crate) fn plan(given: &Utf8Path, how: How<'_>) -> Outcome<FoundPlan> {
 
 /// Where the plan is that `given` names, and which system's it is.
 pub(crate) fn place(given: &Utf8Path, wanted: Option<SystemRef>) -> Outcome<(Utf8PathBuf, SystemRef)> {
+    if let Some(file) = issues::file(given)? {
+        return Ok((real(&file)?, finding::of_file(file.as_str(), &OnDisk)));
+    }
     if given.is_dir() {
         return place_of_folder(given, wanted);
     }

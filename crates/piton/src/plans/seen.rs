@@ -4,6 +4,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::system::{FileClaim, SystemRef, finding, systems};
 
 use crate::plans::disk::OnDisk;
+use crate::plans::issues::{BEADS, is_beads};
 
 /// Where plans that are single files are looked for.
 const FILES: [&str; 3] = ["", "plans", "docs/plans"];
@@ -28,6 +29,10 @@ pub(crate) fn seen(root: &Utf8Path) -> Vec<Utf8PathBuf> {
                 found.push(path);
             }
         }
+    }
+    let beads = root.join(BEADS);
+    if is_beads(&beads) {
+        found.push(beads);
     }
     found
 }

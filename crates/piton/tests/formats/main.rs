@@ -3,9 +3,11 @@
 #![cfg(unix)]
 
 mod backlog;
+mod beads;
 mod bmad;
 mod clone;
 mod gsd;
+mod issues;
 mod kiro;
 mod openspec;
 mod ralph;
@@ -60,6 +62,7 @@ fn init_finds_the_plan_of_every_tool() {
         ("gsd", ".planning/ROADMAP.md"),
         ("bmad", "_bmad-output/implementation-artifacts/sprint-status.yaml"),
         ("backlog", "backlog/config.yml"),
+        ("beads", ".beads"),
     ];
     for (example, plan) in plans {
         let sandbox = project(example, "");

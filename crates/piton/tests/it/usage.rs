@@ -50,8 +50,7 @@ fn help_of_run_tells_its_flags() {
     What to run:
           --dialect <SYSTEM>    The system the plan is of [default: as its files tell] [possible values:
                                 native, execute, issue, rwkit, iterative, speckit, openspec, kiro,
-                                taskmaster, ralph, gsd, bmad,
-                                backlog, todo]
+                                taskmaster, ralph, gsd, bmad, backlog, tracker, todo]
           --strict              Reject what would be repaired or only warned about
           --project-path <DIR>  The project [default: the repository around the plan]
           --layer <NAME>        Work on this layer only

@@ -1,7 +1,8 @@
-//! What a person types to name issues as a plan: `gh:label:agent`, `gh:#12,#15`, `gh:milestone:1.0`.
+//! What a person types to name issues as a plan: `gh:label:agent`, `gl:#12,#15`, `gh:milestone:1.0`, `bd:`.
 
 use std::fmt;
 
+use crate::host::Kind;
 use crate::plan::Digest;
 
 /// More issues than this are not typed by hand.
@@ -15,38 +16,64 @@ const WAYS: &str = "label:NAME, milestone:NAME, or numbers as in #12,#15";
 /// Which issues are wanted, of which tracker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
-    pub source: Source,
+    pub source: IssueSource,
     pub which: Which,
 }
 
 /// Who is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum IssueSource {
     GitHub,
+    GitLab,
+    /// In the project itself, in `.beads`.
+    Beads,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
+    All,
     Label(String),
     Milestone(String),
     /// Each once, in the order in which they were typed.
     Numbers(Vec<u64>),
 }
 
-impl Source {
-    pub const ALL: [Source; 1] = [Source::GitHub];
+impl IssueSource {
+    pub const ALL: [IssueSource; 3] = [IssueSource::GitHub, IssueSource::GitLab, IssueSource::Beads];
 
     /// What is typed before the colon.
     pub fn prefix(self) -> &'static str {
         match self {
-            Source::GitHub => "gh",
+            IssueSource::GitHub => "gh",
+            IssueSource::GitLab => "gl",
+            IssueSource::Beads => "bd",
         }
     }
 
     /// What people call it.
     pub fn name(self) -> &'static str {
         match self {
-            Source::GitHub => "GitHub",
+            IssueSource::GitHub => "GitHub",
+            IssueSource::GitLab => "GitLab",
+            IssueSource::Beads => "Beads",
+        }
+    }
+
+    /// The program that is asked.
+    pub fn program(self) -> &'static str {
+        match self {
+            IssueSource::GitHub => "gh",
+            IssueSource::GitLab => "glab",
+            IssueSource::Beads => "bd",
+        }
+    }
+
+    /// What a host runs that has such issues. `None`: they are in the project itself.
+    pub fn host(self) -> Option<Kind> {
+        match self {
+            IssueSource::GitHub => Some(Kind::GitHub),
+            IssueSource::GitLab => Some(Kind::GitLab),
+            IssueSource::Beads => None,
         }
     }
 }
@@ -55,11 +82,17 @@ impl Ask {
     /// `None` for a text that is something else, such as a path. Otherwise what it asks for, or what is wrong with it.
     pub fn parse(text: &str) -> Option<Result<Ask, String>> {
         let (prefix, rest) = text.split_once(':')?;
-        let source = Source::ALL.into_iter().find(|source| source.prefix() == prefix)?;
+        let source = IssueSource::ALL.into_iter().find(|source| source.prefix() == prefix)?;
         Some(Ask::of(source, rest).map(|which| Ask { source, which }))
     }
 
-    fn of(source: Source, rest: &str) -> Result<Which, String> {
+    fn of(source: IssueSource, rest: &str) -> Result<Which, String> {
+        if source == IssueSource::Beads {
+            let is_all = ["", "all"].contains(&rest.trim());
+            return is_all
+                .then_some(Which::All)
+                .ok_or_else(|| "all issues of Beads are one plan: `bd:`".to_owned());
+        }
         let named = |name: &str, what: &str| {
             let name = name.trim();
             if name.is_empty() || name.len() > LONGEST || name.chars().any(char::is_control) {
@@ -122,6 +155,7 @@ impl fmt::Display for Ask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let prefix = self.source.prefix();
         match &self.which {
+            Which::All => write!(f, "{prefix}:all"),
             Which::Label(name) => write!(f, "{prefix}:label:{name}"),
             Which::Milestone(name) => write!(f, "{prefix}:milestone:{name}"),
             Which::Numbers(numbers) => {
@@ -149,6 +183,15 @@ mod tests {
             assert_eq!(ask(text).which, Which::Numbers(vec![12, 15]), "{text}");
         }
         assert_eq!(ask("gh:12,15").to_string(), "gh:#12,#15");
+    }
+
+    #[test]
+    fn every_source_has_its_own_prefix() {
+        assert_eq!(ask("gl:label:agent").source, IssueSource::GitLab);
+        assert_eq!(ask("bd:"), Ask { source: IssueSource::Beads, which: Which::All });
+        assert_eq!(ask("bd:").to_string(), "bd:all");
+        assert_eq!(ask("bd:all").file_name(), "bd-all.json");
+        assert!(Ask::parse("bd:label:x").expect("an ask").is_err());
     }
 
     #[test]

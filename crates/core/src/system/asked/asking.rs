@@ -7,10 +7,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::Value;
 
-use super::ask::{Ask, Source, Which};
+use super::ask::{Ask, IssueSource, Which};
+use super::beads;
 use super::github::{self, Fields};
+use super::gitlab;
 use super::issue_text::{self, Reference};
-use super::snapshot::{Issue, Outside, Snapshot, State};
+use super::snapshot::{Issue, IssueState, OutsideIssue, Snapshot};
 use crate::system::kit::json_texts::one_line;
 use crate::system::kit::problems::cut;
 
@@ -29,15 +31,21 @@ pub struct Asking {
     issues: BTreeMap<u64, Issue>,
     /// Issues that are not part of the plan.
     outside: BTreeMap<u64, Issue>,
+    /// Who has to be closed before whom, beyond what an issue says itself.
+    links: Vec<(u64, u64)>,
+    /// Issues whose names are no numbers: all of them are known at once.
+    whole: Vec<Issue>,
     /// The issues of the plan as it was before.
-    before: BTreeSet<u64>,
+    before: BTreeSet<String>,
     notes: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
-    /// All that the person named by one word.
-    List,
+    /// All that the person named by one word; a page of it, from 1.
+    List(usize),
+    /// What waits for an issue.
+    Links(u64),
     /// An issue that the person named.
     Issue(u64),
     /// An issue that one of those has as a part.
@@ -59,12 +67,12 @@ impl Asking {
     /// Ask about the issues of a repository, such as `github.com/owner/name`. `before` is what was known of them.
     pub fn new(ask: Ask, of: &str, comments: bool, before: Option<&Snapshot>) -> Asking {
         let wanted = match &ask.which {
-            Which::Label(_) | Which::Milestone(_) => VecDeque::from([Wanted::List]),
+            Which::All | Which::Label(_) | Which::Milestone(_) => VecDeque::from([Wanted::List(1)]),
             Which::Numbers(numbers) => numbers.iter().map(|number| Wanted::Issue(*number)).collect(),
         };
         let named = match &ask.which {
             Which::Numbers(numbers) => numbers.iter().copied().collect(),
-            Which::Label(_) | Which::Milestone(_) => BTreeSet::new(),
+            Which::All | Which::Label(_) | Which::Milestone(_) => BTreeSet::new(),
         };
         let before = before.filter(|before| before.of == of && before.ask == ask.to_string());
         let before = before.into_iter().flat_map(|before| &before.issues);
@@ -75,7 +83,9 @@ impl Asking {
             named,
             issues: BTreeMap::new(),
             outside: BTreeMap::new(),
-            before: before.filter_map(|issue| issue.id.parse().ok()).collect(),
+            links: Vec::new(),
+            whole: Vec::new(),
+            before: before.map(|issue| issue.id.clone()).collect(),
             notes: Vec::new(),
             ask,
         }
@@ -87,39 +97,59 @@ impl Asking {
             self.want_waited();
         }
         let wanted = *self.wanted.front()?;
+        let of = &self.of;
         let args = match (self.ask.source, wanted) {
-            (Source::GitHub, Wanted::List) => github::list(&self.ask.which, &self.of, self.fields)?,
+            (IssueSource::Beads, _) => beads::LIST.map(str::to_owned).to_vec(),
+            (IssueSource::GitHub, Wanted::List(_)) => github::list(&self.ask.which, of, self.fields)?,
+            (IssueSource::GitLab, Wanted::List(page)) => gitlab::list(&self.ask.which, of, page)?,
+            (IssueSource::GitLab, Wanted::Links(number)) => gitlab::links(number, of),
             (
-                Source::GitHub,
-                Wanted::Issue(number) | Wanted::Part(number) | Wanted::Left(number) | Wanted::Waited(number),
-            ) => github::view(number, &self.of, self.fields),
+                source,
+                Wanted::Links(number)
+                | Wanted::Issue(number)
+                | Wanted::Part(number)
+                | Wanted::Left(number)
+                | Wanted::Waited(number),
+            ) => match source {
+                IssueSource::GitLab => gitlab::view(number, of),
+                IssueSource::GitHub | IssueSource::Beads => github::view(number, of, self.fields),
+            },
         };
         Some(Question { args, wanted })
     }
 
     /// Take in the answer to a question, or say what is wrong with it.
     pub fn answered(&mut self, question: &Question, answer: &str) -> Result<(), String> {
-        let program = self.ask.source.prefix();
-        let value: Value = serde_json::from_str(answer)
-            .map_err(|error| format!("`{program}` answered something that is not JSON: {error}"))?;
-        let read = |item: &Value| github::issue(item);
+        let program = self.ask.source.program();
         let no_issue =
             || format!("`{program}` answered something that is not an issue: {}", cut(&one_line(answer)));
-        self.wanted.pop_front();
-        if question.wanted == Wanted::List {
-            let items = value.as_array().ok_or_else(no_issue)?;
-            let issues: Vec<Issue> = items
-                .iter()
-                .map(|item| read(item).map(|(issue, _)| issue))
-                .collect::<Option<_>>()
-                .ok_or_else(no_issue)?;
-            self.list(issues);
+        if self.ask.source == IssueSource::Beads {
+            self.whole = beads::issues(answer).ok_or_else(no_issue)?;
+            self.wanted.clear();
             return Ok(());
         }
-        let (issue, parts) = read(&value).ok_or_else(no_issue)?;
+        let value: Value = serde_json::from_str(answer)
+            .map_err(|error| format!("`{program}` answered something that is not JSON: {error}"))?;
+        self.wanted.pop_front();
+        match question.wanted {
+            Wanted::List(page) => {
+                let items = value.as_array().ok_or_else(no_issue)?;
+                let issues: Option<Vec<(Issue, Vec<u64>)>> =
+                    items.iter().map(|item| self.issue(item)).collect();
+                self.list(issues.ok_or_else(no_issue)?, page);
+                return Ok(());
+            }
+            Wanted::Links(number) => {
+                let waiting = gitlab::waiting(&value, &self.of);
+                self.links.extend(waiting.into_iter().map(|other| (other, number)));
+                return Ok(());
+            }
+            _ => {}
+        }
+        let (issue, parts) = self.issue(&value).ok_or_else(no_issue)?;
         let number = number(&issue).ok_or_else(no_issue)?;
         match question.wanted {
-            Wanted::List => {}
+            Wanted::List(_) | Wanted::Links(_) => {}
             Wanted::Issue(asked) | Wanted::Part(asked) | Wanted::Left(asked) | Wanted::Waited(asked)
                 if asked != number =>
             {
@@ -135,11 +165,11 @@ impl Asking {
             Wanted::Part(_) if github::is_request(&issue) => {}
             Wanted::Part(_) => {
                 // One that was closed before it was ever part of the plan is none of it.
-                let is_new = issue.state != State::Open && !self.before.contains(&number);
+                let is_new = issue.state != IssueState::Open && !self.before.contains(&issue.id);
                 let place = if is_new { &mut self.outside } else { &mut self.issues };
                 place.insert(number, issue);
             }
-            Wanted::Left(_) if issue.state == State::Open => {
+            Wanted::Left(_) if issue.state == IssueState::Open => {
                 self.outside.insert(number, issue);
             }
             Wanted::Left(_) => {
@@ -154,7 +184,7 @@ impl Asking {
 
     /// Whether the questions go on although one was refused with these words. `is_missing`: the program found nothing.
     pub fn refused(&mut self, question: &Question, words: &str, is_missing: bool) -> bool {
-        if self.fields.edges && github::knows_not(words) {
+        if self.ask.source == IssueSource::GitHub && self.fields.edges && github::knows_not(words) {
             self.fields.edges = false;
             self.notes.push(
                 "this `gh` does not know what waits for what on GitHub, nor sub-issues: only what the texts of issues say counts. A newer `gh` knows"
@@ -162,7 +192,7 @@ impl Asking {
             );
             return true;
         }
-        if is_missing && !matches!(question.wanted, Wanted::List | Wanted::Issue(_)) {
+        if is_missing && !matches!(question.wanted, Wanted::List(_) | Wanted::Issue(_)) {
             self.wanted.pop_front();
             return true;
         }
@@ -170,43 +200,105 @@ impl Asking {
     }
 
     /// What is known by now.
-    pub fn end(self) -> Snapshot {
-        let waited: BTreeSet<u64> = self.waited().collect();
-        let (mut settled, mut outside) = (Vec::new(), Vec::new());
-        for (number, issue) in self.outside.iter().filter(|(number, _)| waited.contains(number)) {
-            match issue.state {
-                State::Open => outside.push(Outside { id: number.to_string(), title: issue.title.clone() }),
-                State::Closed | State::Dropped => settled.push(number.to_string()),
+    pub fn end(mut self) -> Snapshot {
+        let mut snapshot = Snapshot::new(&self.ask, &self.of);
+        if self.ask.source == IssueSource::Beads {
+            self.end_of_whole(&mut snapshot);
+            return snapshot;
+        }
+        for (waits, number) in std::mem::take(&mut self.links) {
+            if let Some(issue) = self.issues.get_mut(&waits) {
+                issue.needs.push(number.to_string());
             }
         }
-        let mut snapshot = Snapshot::new(&self.ask, &self.of);
+        let waited = self.waited();
+        for (number, issue) in self.outside.iter().filter(|(number, _)| waited.contains(number)) {
+            match issue.state {
+                IssueState::Closed | IssueState::Dropped => snapshot.settled.push(number.to_string()),
+                IssueState::Open | IssueState::Taken | IssueState::Later => {
+                    snapshot
+                        .outside
+                        .push(OutsideIssue { id: number.to_string(), title: issue.title.clone() });
+                }
+            }
+        }
         snapshot.issues = self.issues.into_values().collect();
-        (snapshot.settled, snapshot.outside, snapshot.notes) = (settled, outside, self.notes);
+        snapshot.notes = self.notes;
         snapshot
     }
 
-    /// A list: what is open, and what is closed since it became part of the plan.
-    fn list(&mut self, issues: Vec<Issue>) {
-        if issues.len() >= github::MOST {
-            let text = format!("only the first {} issues were asked for", github::MOST);
-            self.notes.push(text);
+    /// What is closed and was never a part of the plan is none of it.
+    fn end_of_whole(self, snapshot: &mut Snapshot) {
+        let is_in = |issue: &Issue| {
+            !matches!(issue.state, IssueState::Closed | IssueState::Dropped)
+                || self.before.contains(&issue.id)
+        };
+        let (of_plan, closed): (Vec<Issue>, Vec<Issue>) = self.whole.into_iter().partition(is_in);
+        let waited: BTreeSet<&String> = of_plan.iter().flat_map(|issue| &issue.needs).collect();
+        let settled = closed.into_iter().map(|issue| issue.id).filter(|id| waited.contains(id));
+        snapshot.settled = settled.collect();
+        snapshot.issues = of_plan;
+        snapshot.notes = self.notes;
+    }
+
+    /// An issue, and those that are parts of it.
+    fn issue(&self, value: &Value) -> Option<(Issue, Vec<u64>)> {
+        match self.ask.source {
+            IssueSource::GitHub | IssueSource::Beads => github::issue(value),
+            IssueSource::GitLab => {
+                let (issue, blocks) = gitlab::issue(value)?;
+                // Its own number stands for what is to be asked about it.
+                let own = number(&issue).filter(|_| blocks);
+                Some((issue, own.into_iter().collect()))
+            }
         }
-        for issue in issues.into_iter().filter(|issue| !github::is_request(issue)) {
+    }
+
+    /// A list: what is open, and what is closed since it became part of the plan.
+    fn list(&mut self, issues: Vec<(Issue, Vec<u64>)>, page: usize) {
+        let (most, is_paged) = match self.ask.source {
+            IssueSource::GitLab => (gitlab::PAGE, true),
+            IssueSource::GitHub | IssueSource::Beads => (github::MOST, false),
+        };
+        let is_full = issues.len() >= most;
+        for (issue, links) in issues {
+            if github::is_request(&issue) {
+                continue;
+            }
             let Some(number) = number(&issue) else { continue };
-            let is_in = issue.state == State::Open || self.before.contains(&number);
+            let is_in = issue.state == IssueState::Open || self.before.contains(&issue.id);
             let place = if is_in { &mut self.issues } else { &mut self.outside };
             place.insert(number, issue);
+            if is_paged {
+                self.want_links(links);
+            }
         }
-        let is_left = |number: &&u64| !self.issues.contains_key(number) && !self.outside.contains_key(number);
-        let left: Vec<u64> = self.before.iter().filter(is_left).copied().take(MOST_NAMED).collect();
+        match (is_full, is_paged && page < gitlab::PAGES) {
+            (true, true) => return self.wanted.push_front(Wanted::List(page + 1)),
+            (true, false) => self.notes.push(format!("only the first {} issues were asked for", most * page)),
+            (false, _) => {}
+        }
+        let before = self.before.iter().filter_map(|id| id.parse().ok());
+        let is_left = |number: &u64| !self.issues.contains_key(number) && !self.outside.contains_key(number);
+        let left: Vec<u64> = before.filter(is_left).take(MOST_NAMED).collect();
         for number in left {
             self.named.insert(number);
             self.wanted.push_back(Wanted::Left(number));
         }
     }
 
+    /// Ask what waits for an issue, where only the issue itself is known to be waited for.
+    fn want_links(&mut self, numbers: Vec<u64>) {
+        let asked = self.wanted.iter().filter(|wanted| matches!(wanted, Wanted::Links(_))).count();
+        let left = MOST_NAMED.saturating_sub(asked);
+        self.wanted.extend(numbers.into_iter().take(left).map(Wanted::Links));
+    }
+
     /// The parts of an issue that the person named.
-    fn want_parts(&mut self, issue: &Issue, parts: Vec<u64>) {
+    fn want_parts(&mut self, issue: &Issue, mut parts: Vec<u64>) {
+        if self.ask.source == IssueSource::GitLab {
+            self.want_links(std::mem::take(&mut parts));
+        }
         let text = issue_text::read(&issue.body, &self.of);
         let named = text.parts.iter().filter_map(|part| match part {
             Reference::Here(number) => Some(*number),
@@ -222,7 +314,7 @@ impl Asking {
     /// What open issues wait for and nothing is known of.
     fn want_waited(&mut self) {
         let is_known = |number: &u64| self.named.contains(number) || self.outside.contains_key(number);
-        let unknown: Vec<u64> = self.waited().filter(|number| !is_known(number)).collect();
+        let unknown: Vec<u64> = self.waited().into_iter().filter(|number| !is_known(number)).collect();
         for number in unknown {
             // An issue that was asked about leads to no other one: this ends.
             if self.named.len() < MOST_NAMED * 3 && self.named.insert(number) {
@@ -232,10 +324,10 @@ impl Asking {
     }
 
     /// The issues that open ones of the plan wait for and that are not in it.
-    fn waited(&self) -> impl Iterator<Item = u64> {
-        let open = self.issues.values().filter(|issue| issue.state == State::Open);
+    fn waited(&self) -> BTreeSet<u64> {
+        let open = self.issues.values().filter(|issue| issue.state == IssueState::Open);
         let needs = open.flat_map(|issue| needs(issue, &self.of));
-        needs.filter(|number| !self.issues.contains_key(number)).collect::<BTreeSet<u64>>().into_iter()
+        needs.filter(|number| !self.issues.contains_key(number)).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::ask::Which;
 use super::json::{items, line, names, text};
-use super::snapshot::{Comment, Issue, State};
+use super::snapshot::{Issue, IssueComment, IssueState};
 use crate::system::kit::json_texts::readable;
 
 /// What every `gh` knows of an issue.
@@ -38,7 +38,7 @@ pub(super) fn list(which: &Which, of: &str, fields: Fields) -> Option<Vec<String
     let wanted = match which {
         Which::Label(name) => format!("--label={name}"),
         Which::Milestone(name) => format!("--milestone={name}"),
-        Which::Numbers(_) => return None,
+        Which::All | Which::Numbers(_) => return None,
     };
     let most = MOST.to_string();
     let words = ["issue", "list", "--repo", of, "--state", "all", "--limit", &most, &wanted, "--json"];
@@ -61,9 +61,9 @@ pub(super) fn issue(answer: &Value) -> Option<(Issue, Vec<u64>)> {
     let id = answer.get("number")?.as_u64()?;
     let reason = line(answer, "stateReason").to_lowercase();
     let state = match line(answer, "state").to_lowercase().as_str() {
-        "open" => State::Open,
-        "closed" if ["not_planned", "duplicate"].contains(&reason.as_str()) => State::Dropped,
-        "closed" => State::Closed,
+        "open" => IssueState::Open,
+        "closed" if ["not_planned", "duplicate"].contains(&reason.as_str()) => IssueState::Dropped,
+        "closed" => IssueState::Closed,
         _ => return None,
     };
     let parent = answer.get("parent").filter(|parent| parent.get("number").is_some());
@@ -80,6 +80,9 @@ pub(super) fn issue(answer: &Value) -> Option<(Issue, Vec<u64>)> {
         milestone: answer.get("milestone").map(|milestone| line(milestone, "title")).unwrap_or_default(),
         parent: parent.and_then(number).map(|number| number.to_string()).unwrap_or_default(),
         parent_title: parent.map(|parent| line(parent, "title")).unwrap_or_default(),
+        criteria: Vec::new(),
+        priority: None,
+        is_group: false,
         needs: items(answer, "blockedBy").filter_map(number).map(|number| number.to_string()).collect(),
         body: text(answer, "body"),
         comments: items(answer, "comments").filter_map(comment).collect(),
@@ -88,13 +91,13 @@ pub(super) fn issue(answer: &Value) -> Option<(Issue, Vec<u64>)> {
 }
 
 /// A comment of somebody who may write to the repository.
-fn comment(item: &Value) -> Option<Comment> {
+fn comment(item: &Value) -> Option<IssueComment> {
     if !WRITERS.contains(&line(item, "authorAssociation").as_str()) {
         return None;
     }
     let text = readable(item.get("body")?.as_str()?);
     let by = item.get("author").map(|author| line(author, "login")).unwrap_or_default();
-    Some(Comment { by, text }).filter(|comment| !comment.text.is_empty())
+    Some(IssueComment { by, text }).filter(|comment| !comment.text.is_empty())
 }
 
 /// Whether an address is that of a pull request: `gh` answers for those as well.

@@ -2,17 +2,22 @@
 //! plan.
 //!
 //! `ask` reads what is typed, such as `gh:label:agent`. `asking` says which questions answer it, and makes a `snapshot` of
-//! the answers. `github` knows the words of one program. `issue_text` reads what people write into issues.
+//! the answers. `closing` says what is reported about a completed task. `github`, `gitlab` and `beads` know the words of one
+//! program each. `issue_text` reads what people write into issues.
 //!
 //! Nothing here starts a program. Whoever does hands over what it answered, and that may be anything.
 
 mod ask;
 mod asking;
+mod beads;
+mod closing;
 mod github;
+mod gitlab;
 pub(in crate::system) mod issue_text;
 mod json;
 mod snapshot;
 
-pub use ask::{Ask, Source, Which};
+pub use ask::{Ask, IssueSource, Which};
 pub use asking::{Asking, Question};
-pub use snapshot::{Comment, Issue, MARK, Outside, Snapshot, State, VERSION};
+pub use closing::{Closing, IssueSeen, ReportedFacts, TrackerWrite, WriteKind};
+pub use snapshot::{Issue, IssueComment, IssueState, MARK, OutsideIssue, Snapshot, VERSION};

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::ask::Ask;
+use crate::plan::TaskId;
+use crate::system::kit::draft::named;
 
 /// What this version writes. It reads no other.
 pub const VERSION: u32 = 1;
@@ -17,7 +19,7 @@ pub struct Snapshot {
     pub piton_issues: u32,
     /// What was asked, as it was typed.
     pub ask: String,
-    /// The repository, such as `github.com/owner/name`.
+    /// The repository, such as `github.com/owner/name`. Empty: the project itself.
     pub of: String,
     /// By their numbers.
     pub issues: Vec<Issue>,
@@ -26,7 +28,7 @@ pub struct Snapshot {
     pub settled: Vec<String>,
     /// Issues outside of the plan that are open, and waited for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub outside: Vec<Outside>,
+    pub outside: Vec<OutsideIssue>,
     /// What a person should know about the answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -34,7 +36,7 @@ pub struct Snapshot {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Outside {
+pub struct OutsideIssue {
     pub id: String,
     #[serde(default)]
     pub title: String,
@@ -47,7 +49,7 @@ pub struct Issue {
     /// Its number.
     pub id: String,
     pub title: String,
-    pub state: State,
+    pub state: IssueState,
     /// Who wrote it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub by: String,
@@ -67,16 +69,24 @@ pub struct Issue {
     /// Issues that have to be closed before, as the tracker itself knows it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<String>,
+    /// 1 is first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u32>,
+    /// It is what its parts are, and nothing itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_group: bool,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub body: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub comments: Vec<Comment>,
+    pub comments: Vec<IssueComment>,
 }
 
 /// Only of people who may write to the repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Comment {
+pub struct IssueComment {
     pub by: String,
     pub text: String,
 }
@@ -84,13 +94,17 @@ pub struct Comment {
 /// How far an issue is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum IssueState {
     #[default]
     Open,
     /// It was closed as completed.
     Closed,
     /// It was closed and is not to be done.
     Dropped,
+    /// Somebody else works on it.
+    Taken,
+    /// It is deferred, blocked by hand, or waits for something that Piton does not know.
+    Later,
 }
 
 impl Snapshot {
@@ -102,6 +116,11 @@ impl Snapshot {
     pub fn read(bytes: &[u8]) -> Option<Snapshot> {
         let snapshot: Snapshot = serde_json::from_slice(bytes).ok()?;
         (snapshot.piton_issues == VERSION).then_some(snapshot)
+    }
+
+    /// The issue that a task of the plan stands for.
+    pub fn issue_of(&self, task: &TaskId) -> Option<&Issue> {
+        self.issues.iter().find(|issue| named(&issue.id).as_ref() == Some(task))
     }
 
     /// What was asked.

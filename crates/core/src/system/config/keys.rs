@@ -18,7 +18,7 @@ pub(in crate::system) const PLAN: Keys = Keys {
 
 pub(in crate::system) const CONFIG: Keys = Keys {
     table: "`piton.toml`",
-    names: &["policy", "agents", "worktree", "sandbox", "budget", "defaults", "gates", "notify"],
+    names: &["policy", "agents", "worktree", "sandbox", "budget", "defaults", "gates", "issues", "notify"],
 };
 
 pub(in crate::system) const POLICY: Keys = Keys {
@@ -69,6 +69,8 @@ pub(in crate::system) const SANDBOX: Keys =
 
 pub(in crate::system) const NOTIFY: Keys =
     Keys { table: "`[notify]`", names: &["on", "desktop", "command", "webhook"] };
+
+pub(in crate::system) const ISSUES: Keys = Keys { table: "`[issues]`", names: &["done", "comments"] };
 
 pub(in crate::system) const BUDGET: Keys = Keys {
     table: "`[budget]`",

@@ -5,6 +5,7 @@
 
 pub(in crate::system) mod agents;
 pub(in crate::system) mod checks;
+mod issues;
 pub(in crate::system) mod keys;
 mod name;
 mod notify;
@@ -13,6 +14,7 @@ pub(in crate::system) mod tables;
 pub(in crate::system) mod walk;
 
 pub(crate) use checks::{CHECK_TIMEOUT, check_name, hidden_failures};
+pub use issues::{IssueSettings, OnDone};
 pub(in crate::system) use name::LONGEST_NAME;
 pub use name::name_from;
 pub use notify::{Notify, Webhook, is_url};

@@ -7,6 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::agents::{check_fallback, read_agent, read_dollars};
 use super::checks::{TIMEOUT, check_of, read_checks, read_command, read_paths};
+use super::issues::{IssueSettings, read_issues};
 use super::keys;
 use super::notify::{Notify, read_notify};
 use super::walk::{Section, Spanned, Walk};
@@ -33,6 +34,7 @@ pub struct Config {
     pub budget: Budget,
     pub defaults: Defaults,
     pub gates: BTreeMap<String, Gate>,
+    pub issues: IssueSettings,
     pub notify: Notify,
 }
 
@@ -114,7 +116,9 @@ pub fn read_config(text: &str) -> (Config, Vec<Diagnostic>) {
         let gates = read_gates(&mut walk, &top);
         let notify = top.section(&mut walk, "notify", &keys::NOTIFY);
         let notify = notify.map(|section| read_notify(&mut walk, &section)).unwrap_or_default();
-        Config { gates, notify, ..read_tables(&mut walk, &top, &Config::default()) }
+        let issues = top.section(&mut walk, "issues", &keys::ISSUES);
+        let issues = issues.map(|section| read_issues(&mut walk, &section)).unwrap_or_default();
+        Config { gates, issues, notify, ..read_tables(&mut walk, &top, &Config::default()) }
     });
     (config, walk.finish())
 }

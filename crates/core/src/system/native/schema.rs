@@ -116,6 +116,8 @@ mirror! {
         /// What is looked at when all tasks of a plan of the rw-kit system are through, by name: `unit_tests`,
         /// `integration_tests`, `e2e_tests`, `smoke_test`, `uat`, `qa_review`, or others.
         gates: Option<BTreeMap<String, GateTable>>,
+        /// What happens at a tracker whose issues are a plan.
+        issues: Option<IssuesTable>,
         /// How you are told about a run that you do not watch.
         notify: Option<NotifyTable>,
     }
@@ -228,6 +230,15 @@ mirror! {
         /// The most processes that the user may have while agents start more. Default: no limit.
         #[schemars(range(min = 16, max = 4_194_304))]
         processes: Option<u32>,
+    }
+
+    /// What happens at a tracker whose issues are a plan.
+    struct IssuesTable {
+        /// What is done about the issue of a completed task. `close`: it gets a comment with the evidence, and is closed.
+        /// `comment`: it gets the comment. Default: `close`.
+        done: Option<ReportName>,
+        /// Whether comments of people who may write to the repository are a part of what is asked for. Default: false.
+        comments: Option<bool>,
     }
 
     /// How you are told about a run that you do not watch. Each message is sent once.
@@ -478,6 +489,10 @@ choices! {
     #[serde(rename_all = "kebab-case")]
     enum TopicName { Done, NeedsYou, Parked, Budget, }
 
+    /// What is done about the issue of a completed task.
+    #[serde(rename_all = "snake_case")]
+    enum ReportName { Close, Comment, Nothing, }
+
     /// What a change of a protected file leads to.
     #[serde(rename_all = "snake_case")]
     enum ProtectName { Report, Block, }
@@ -560,6 +575,7 @@ mod tests {
         same(&tables["TaskTable"], &keys::TASK);
         same(&tables["CheckTable"], &keys::CHECK);
         same(&config_schema()["definitions"]["GateTable"], &keys::GATE);
+        same(&config_schema()["definitions"]["IssuesTable"], &keys::ISSUES);
         same(&config_schema()["definitions"]["NotifyTable"], &keys::NOTIFY);
         assert_eq!(tables["TaskTable"]["required"], serde_json::json!(["id", "title", "prompt"]));
     }

@@ -1,7 +1,6 @@
 //! Issues in the table of systems.
 
 use super::read;
-use crate::plan::TaskId;
 use crate::system::asked::{MARK, Snapshot};
 use crate::system::{Detects, Disk, FileClaim, Files, Folder, Form, Given, Policy, ReadPlan, System};
 
@@ -17,7 +16,7 @@ impl System for Tracker {
     }
 
     fn about(&self) -> &'static str {
-        "Issues of GitHub, asked for by gh:label:NAME or gh:#12"
+        "Issues of GitHub, GitLab or Beads, as in gh:label:NAME"
     }
 
     fn plain(&self) -> Form {
@@ -44,9 +43,5 @@ impl System for Tracker {
 
     fn read(&self, folder: &Folder, given: &Given<'_>) -> Box<dyn ReadPlan> {
         Box::new(read::read(folder, given).plan(&TRACKER, given))
-    }
-
-    fn task_name(&self, task: &TaskId) -> String {
-        format!("#{task}")
     }
 }

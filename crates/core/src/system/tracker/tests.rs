@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::TRACKER;
-use crate::system::asked::{Ask, Asking, Question, Snapshot, State};
+use crate::system::asked::{Ask, Asking, IssueState, Question, Snapshot};
 use crate::system::kit::draft::testing::{read, shown};
 
 const OF: &str = "github.com/o/r";
@@ -158,9 +158,9 @@ fn a_closed_issue_stays_in_the_plan_that_it_was_a_part_of() {
     let now = [closed(issue(1, "One", ""), "COMPLETED"), closed(issue(9, "Old", ""), "COMPLETED")];
     let others = [closed(issue(2, "Two", ""), "COMPLETED"), issue(3, "Three", "")];
     let (after, _) = asked("gh:label:agent", &now, &others, Some(&before));
-    let states: Vec<(&str, State)> =
+    let states: Vec<(&str, IssueState)> =
         after.issues.iter().map(|issue| (issue.id.as_str(), issue.state)).collect();
-    assert_eq!(states, [("1", State::Closed), ("2", State::Closed)]);
+    assert_eq!(states, [("1", IssueState::Closed), ("2", IssueState::Closed)]);
     // The plan is the same, whatever is closed.
     let tasks =
         |snapshot: &Snapshot| read(&TRACKER, &[("gh.json", &snapshot.text())]).reading().plan.tasks.clone();
@@ -253,4 +253,106 @@ fn other_files_are_not_read_as_issues() {
     group 1-gh: gh
     gh.json:1:1: error: these issues cannot be read (expected ident at line 1 column 2)
     ");
+}
+
+#[test]
+fn gitlab_is_asked_page_by_page_and_for_links_of_what_blocks() {
+    let issue = |iid: u64, more: Value| {
+        let mut issue = json!({
+            "iid": iid, "title": format!("Issue {iid}"), "description": "", "state": "opened", "labels": ["agent"],
+            "milestone": null, "author": {"username": "ada"}, "updated_at": "2026-11-01T10:00:00Z",
+            "web_url": format!("https://gitlab.com/g/s/p/-/issues/{iid}"), "blocking_issues_count": 0,
+        });
+        more.as_object().into_iter().flatten().for_each(|(name, value)| issue[name] = value.clone());
+        issue
+    };
+    let mut asking = Asking::new(ask("gl:label:a b&c"), "gitlab.com/g/s/p", true, None);
+    let first: Vec<Value> = (1..=100)
+        .map(|iid| issue(iid, json!({"description": if iid == 2 { "after #1" } else { "" }})))
+        .collect();
+    let second =
+        vec![issue(101, json!({"blocking_issues_count": 1})), issue(102, json!({"state": "closed"}))];
+    let link = |iid: u64, kind: &str, place: &str| json!({"iid": iid, "link_type": kind, "web_url": format!("https://gitlab.com/{place}/-/issues/{iid}")});
+    let links =
+        json!([link(3, "blocks", "g/s/p"), link(4, "relates_to", "g/s/p"), link(5, "blocks", "other")]);
+    let mut questions = Vec::new();
+    while let Some(question) = asking.question() {
+        let path = question.args[1].clone();
+        let answer = match path.as_str() {
+            path if path.contains("/links?") => links.clone(),
+            path if path.contains("&page=1&") => first.clone().into(),
+            _ => second.clone().into(),
+        };
+        asking.answered(&question, &answer.to_string()).expect("an answer");
+        questions.push(path);
+    }
+    insta::assert_snapshot!(questions.join("\n"), @"
+    projects/g%2Fs%2Fp/issues?labels=a%20b%26c&scope=all&per_page=100&page=1&order_by=created_at&sort=asc
+    projects/g%2Fs%2Fp/issues?labels=a%20b%26c&scope=all&per_page=100&page=2&order_by=created_at&sort=asc
+    projects/g%2Fs%2Fp/issues/101/links?per_page=100
+    ");
+    let snapshot = asking.end();
+    let told = plan(&snapshot);
+    assert!(told.contains("\n2 \"Issue 2\" after 1\n3 \"Issue 3\" after 101\n4 \"Issue 4\"\n"), "{told}");
+    assert!(!told.contains("102"), "it was closed before");
+    assert!(prompt(&snapshot, "3").contains("issue #3 of gitlab.com/g/s/p"));
+}
+
+#[test]
+fn issues_of_beads_are_known_at_once() {
+    let export = r#"
+        {"_type":"memory","text":"x"}
+        {"id":"d-e0","title":"All of it","description":"For everybody.","status":"open","issue_type":"epic","dependencies":[{"issue_id":"d-e0","depends_on_id":"d-z9","type":"blocks"}]}
+        {"id":"d-a1","title":"One","description":"Do it.","notes":"Soon.","acceptance_criteria":"- [ ] it runs\n- it ends","priority":0,"status":"open","dependencies":[{"issue_id":"d-a1","depends_on_id":"d-e0","type":"parent-child"},{"issue_id":"d-a1","depends_on_id":"d-c3","type":"blocks"}]}
+        {"id":"d-b2","title":"Two","status":"in_progress","assignee":"bob"}
+        {"id":"d-b3","title":"Ours","status":"in_progress","assignee":"piton","dependencies":[{"id":"d-e0","dependency_type":"blocks"},{"id":"d-b2","dependency_type":"related"}]}
+        {"id":"d-c3","title":"Done","status":"closed"}
+        {"id":"d-d4","title":"Later","status":"deferred"}
+        {"id":"d-d5","title":"Only if","status":"open","dependencies":[{"issue_id":"d-d5","depends_on_id":"d-a1","type":"conditional-blocks"}]}
+        {"id":"d-t6","status":"tombstone"}
+        {"id":"d-z9","title":"First","status":"open"}
+    "#;
+    let mut asking = Asking::new(ask("bd:"), "", false, None);
+    let question = asking.question().expect("a question");
+    assert_eq!(question.args.join(" "), "list --all --limit 0 --json");
+    asking.answered(&question, export).expect("an answer");
+    assert_eq!(asking.question(), None);
+    let snapshot = asking.end();
+    insta::assert_snapshot!(plan(&snapshot), @r#"
+    group 1-all-of-it: All of it
+    group 2-issues: Issues
+    d-a1 "One" after d-z9 priority 10 so that "it runs", "it ends"
+    d-b2 "Two" by a person
+    d-b3 "Ours" after d-a1
+    d-d4 "Later" by a person
+    d-d5 "Only if" by a person after d-a1
+    d-z9 "First"
+    "#);
+    insta::assert_snapshot!(prompt(&snapshot, "d-a1"), @"
+    One
+
+    Do it.
+
+    Soon.
+
+    It is a part of d-e0: All of it
+
+    For everybody.
+
+    This is issue d-a1 of this project. Do only this task, and leave the issue itself alone.
+    ");
+    let list = format!(
+        "{{\"schema_version\":1,\"data\":[{}]}}",
+        export.trim().lines().map(str::trim).collect::<Vec<_>>().join(",")
+    );
+    let mut again = Asking::new(ask("bd:"), "", false, Some(&snapshot));
+    let question = again.question().expect("a question");
+    again.answered(&question, &list).expect("the same in an envelope");
+    assert_eq!(again.end(), snapshot);
+    for odd in ["", "{}", "[1]", "no issues", "[{\"id\": 1}]"] {
+        let mut asking = Asking::new(ask("bd:"), "", false, None);
+        let question = asking.question().expect("a question");
+        let answered = asking.answered(&question, odd);
+        assert_eq!(answered.is_ok(), odd.is_empty(), "{odd}");
+    }
 }

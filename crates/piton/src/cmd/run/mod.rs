@@ -15,6 +15,7 @@ use piton_engine::clock;
 use piton_engine::drive::{Engine, PlanNow, PlanRead};
 use piton_engine::files::{FilesError, Keeping};
 use piton_engine::git::NEEDED;
+use piton_engine::issues::Watching;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
@@ -97,6 +98,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
         error => ui::say(format!("the state file is behind: {error}")),
     };
     let keeping = Keeping::begin(&project, &run, &engine::keeper()?, grow::take_up, warn)?;
+    let issues = plans::watch_issues(&found.path, &project, &run)?;
     refusals::say(&project, &journal, &run);
     let tests = detected::checks_found(found.system(), &journal, &run)?;
     let engine = Engine {
@@ -137,6 +139,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     let began = clock::now();
     let ended = engine::drive_to_end(engine, observer);
     keeping.into_iter().for_each(Keeping::end);
+    issues.into_iter().for_each(Watching::end);
     if let Some(notifier) = notifier {
         notifier.end(ended.as_ref().ok().cloned());
     }

@@ -122,6 +122,9 @@ impl Place {
             system,
             size,
         };
+        if plans::is_beads(path) {
+            return seen("tracker", Size::Unasked);
+        }
         let (place, system) = match plans::place(path, None) {
             Ok(found) => found,
             Err(failure) => return seen("unknown", Size::Unreadable(failure.message)),
