@@ -11,6 +11,7 @@ mod clients;
 mod events;
 mod file_plans;
 mod folders;
+mod hosts;
 mod issues;
 mod iterations;
 mod iterative;
@@ -88,6 +89,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "answer", check: verdicts::question, words: verdicts::QUESTIONS },
     Target { name: "settings", check: settings::settings, words: settings::WORDS },
     Target { name: "refs", check: refs::refs, words: refs::WORDS },
+    Target { name: "places", check: hosts::places, words: hosts::URLS },
+    Target { name: "failures", check: hosts::failures, words: hosts::ENDS },
     Target { name: "templates", check: templates::templates, words: templates::WORDS },
     Target { name: "taskmaster", check: json_plans::tasks, words: json_plans::TASKS },
     Target { name: "ralph", check: json_plans::stories, words: json_plans::STORIES },

@@ -99,6 +99,8 @@ targets![
     answer,
     settings,
     refs,
+    places,
+    failures,
     templates,
     taskmaster,
     ralph,
