@@ -1,6 +1,9 @@
 //! Tasks that land by requests of a host, from outside: a real repository, a scripted `gh`, and agents that act by a script.
 #![cfg(unix)]
 
+mod ci;
+mod hostile;
+mod others;
 mod refused;
 mod survived;
 
