@@ -15,7 +15,7 @@ use crate::sandbox::{Ended, Sandbox};
 use crate::syscalls::{seed, wish};
 
 /// Points that no reference run passes, each with the test that does. Keep it short.
-const ELSEWHERE: [(&str, &str); 30] = [
+const ELSEWHERE: [(&str, &str); 32] = [
     ("add.before-write", "rwkit: a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die"),
     ("add.written", "it: what_a_killed_add_left_in_the_plan_is_taken_up_by_the_next"),
     ("archive.completed", "iterative: a_finished_folder_is_put_away_by_day_and_what_was_learned_goes_on"),
@@ -27,6 +27,8 @@ const ELSEWHERE: [(&str, &str); 30] = [
     ("import.adopted", "execute: a_take_over_that_dies_is_begun_again"),
     ("isolate.ahead", FENCED),
     ("isolate.made", FENCED),
+    ("issues.before-write", ISSUES),
+    ("issues.written", ISSUES),
     ("notify.look", "it: an_engine_that_is_killed_before_the_note_leaves_it_to_the_next"),
     ("notify.noted", "it: a_message_that_was_noted_and_not_sent_is_lost_and_never_doubled"),
     ("older.moved", "iterative: a_folder_of_the_layout_before_is_brought_to_its_place_and_taken_over"),
@@ -48,6 +50,7 @@ const ELSEWHERE: [(&str, &str); 30] = [
     ("worktree.rescued", "crash: what_was_rescued_before_a_crash_is_journaled_by_the_next_engine"),
 ];
 
+const ISSUES: &str = "formats: a_run_that_died_between_two_writes_resumes_without_repeating_one";
 const REQUESTS: &str = "requests: a_run_that_is_killed_at_any_step_of_a_request_goes_on_to_the_same_end";
 const FENCED: &str = "crash: an_attempt_behind_a_fence_survives_a_kill_at_every_step_around_it";
 
@@ -189,8 +192,8 @@ fn killed((point, _, mode): &Case) -> Killed {
 fn killed_by(point: &str) -> Killed {
     match point.split_once('.') {
         Some(("keeper", _)) => Killed::Keeper,
-        // The file is kept by a thread of its own, beside whatever git is doing.
-        Some(("files", _)) => Killed::EngineOverGit,
+        // Files are kept by a thread of their own, and checks are followed by another: beside whatever git is doing.
+        Some(("check" | "files", _)) => Killed::EngineOverGit,
         _ => Killed::Engine,
     }
 }
