@@ -26,6 +26,15 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Kind; 2] = [Kind::GitHub, Kind::GitLab];
 
+    /// As people write it.
+    pub fn named(name: &str) -> Option<Kind> {
+        match name {
+            "github" => Some(Kind::GitHub),
+            "gitlab" => Some(Kind::GitLab),
+            _ => None,
+        }
+    }
+
     /// The program that talks to it.
     pub const fn program(self) -> &'static str {
         match self {

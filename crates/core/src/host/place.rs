@@ -20,7 +20,9 @@ pub struct Place {
 pub enum NoPlace {
     #[error("the remote is a folder, not a host")]
     Local,
-    #[error("Piton does not know whether `{host}` runs GitHub or GitLab")]
+    #[error(
+        "Piton does not know whether `{host}` runs GitHub or GitLab: `git config piton.{host}.runs gitlab` says so"
+    )]
     UnknownHost { host: String },
     #[error("the remote's address names no repository as `OWNER/NAME`")]
     NoRepository,

@@ -31,6 +31,20 @@ impl Repo {
         }
     }
 
+    /// What hosts run whose names do not tell: `piton.HOST.runs` in git's settings, with its value.
+    pub fn hosts_named(&self) -> Result<Vec<(String, String)>, GitError> {
+        let answer = self.git().call(["config", "--null", "--get-regexp", r"^piton\..+\.runs$"]).answer()?;
+        match answer.code {
+            Some(0) => {}
+            Some(1) => return Ok(Vec::new()),
+            _ => return Err(answer.failed()),
+        }
+        let settings = String::from_utf8_lossy(&answer.stdout).into_owned();
+        let named = settings.split('\0').filter_map(|setting| setting.split_once('\n'));
+        let host = |key: &str| Some(key.strip_prefix("piton.")?.strip_suffix(".runs")?.to_ascii_lowercase());
+        Ok(named.filter_map(|(key, runs)| Some((host(key)?, runs.trim().to_ascii_lowercase()))).collect())
+    }
+
     /// Where a branch is on the remote, or none if it is not there.
     pub fn remote_branch(&self, remote: &str, branch: &str) -> Result<Option<Oid>, GitError> {
         let full = branch_ref(branch)?;
