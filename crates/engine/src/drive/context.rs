@@ -113,6 +113,11 @@ impl Errand {
     /// Why the file must not be changed, although it could be.
     fn hindrance(&self) -> Result<Option<String>, GitError> {
         let (root, file) = (&self.site.project.root, self.description.file);
+        if self.run.settings.requests.is_some() {
+            return Ok(Some(format!(
+                "what lands by requests lands by nothing else, so {file} is left to people"
+            )));
+        }
         match std::fs::metadata(root.join(file)) {
             Ok(meta) if meta.permissions().readonly() => return Ok(Some(format!("{file} is read-only"))),
             _ => {}

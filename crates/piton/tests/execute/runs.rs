@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use piton_testkit::hosts::{CheckResult, ScriptedHost};
+
 use crate::{PLAN, all_write, shop, state, statuses};
 
 #[test]
@@ -160,6 +162,21 @@ fn what_the_tasks_export_is_entered_in_the_projects_description() {
     let commit = update["commit_hash"].as_str().expect("a real hash").to_owned();
     assert_eq!(sandbox.git(["rev-parse", "main"]), commit);
     assert_eq!(sandbox.git(["diff-tree", "--no-commit-id", "--name-only", "-r", &commit]), "PROJECT.md");
+}
+
+/// A commit on the local branch alone would keep the next run from landing anything.
+#[test]
+fn the_description_is_left_to_people_where_the_target_moves_by_requests() {
+    let sandbox = shop();
+    sandbox.write("PROJECT.md", DESCRIPTION);
+    sandbox.commit("Describe");
+    let host = ScriptedHost::github(&sandbox);
+    host.checks("*", [("build", CheckResult::Green)]);
+    let run = ["run", PLAN, "--land", "pr", "--poll", "1"];
+    let _ = sandbox.piton(run).with_path(host.bin()).run().exits(0);
+    assert_eq!(state(&sandbox)["context_update"]["status"], "skipped");
+    assert_eq!(host.tip("main").as_deref(), Some(sandbox.git(["rev-parse", "main"]).trim()));
+    assert_eq!(sandbox.read("PROJECT.md"), DESCRIPTION);
 }
 
 #[test]
