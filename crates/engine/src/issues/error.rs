@@ -46,7 +46,10 @@ impl IssuesError {
     pub fn hint(&self) -> Option<String> {
         match self {
             IssuesError::Host(failure) => failure.hint(),
-            IssuesError::NoRemote { .. } | IssuesError::NoPlace { .. } | IssuesError::OtherHost { .. } => {
+            IssuesError::NoRemote { .. } => {
+                Some("git remote add origin URL   names the repository whose issues are meant".to_owned())
+            }
+            IssuesError::NoPlace { .. } | IssuesError::OtherHost { .. } => {
                 Some("git remote add upstream URL   names the repository whose issues are meant".to_owned())
             }
             _ => None,

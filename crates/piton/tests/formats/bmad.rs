@@ -42,7 +42,7 @@ fn the_plan_shows_the_stories_of_each_epic_with_what_judges_them() {
       --> _bmad-output/implementation-artifacts/sprint-status.yaml:15:3
        |
     15 |   2-2-greet-in-french: backlog
-       |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ no task before it has a file
+       |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not a task yet: its story has no file
     _bmad-output/implementation-artifacts/sprint-status.yaml is read as a plan of the bmad system
     ");
     for name in [FOLDER, BOARD] {

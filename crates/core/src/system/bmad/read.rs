@@ -113,7 +113,7 @@ fn stories(board: &Board, folder: &Folder, given: &Given<'_>, draft: &mut Draft,
         &backlog,
         "story is in the backlog",
         "stories are in the backlog",
-        "no task before it has a file",
+        "not a task yet: its story has no file",
     );
     tell(found, &missing, "story has no file", "stories have no file", "Piton cannot work on it");
     for (at, message) in differing {
