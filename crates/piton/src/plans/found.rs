@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::{Diagnostic, Severity};
-use piton_core::plan::{Check, Plan, TaskId};
+use piton_core::plan::{Check, Plan, Requests, TaskId};
 use piton_core::system::config::{Config, Notify, read_config};
 use piton_core::system::{Policy, ReadPlan, Reading, SystemRef};
 use piton_core::view::counted;
@@ -151,9 +151,18 @@ pub(crate) fn config(folder: &Utf8Path) -> Outcome<Option<Config>> {
 
 /// How people are notified of the runs of a plan. What is wrong in the file was said when the plan was read.
 pub(crate) fn notify(plan: &Utf8Path, project: &Utf8Path) -> Notify {
+    nearest(plan, project).notify
+}
+
+/// How its tasks land by requests, in a run that does.
+pub(crate) fn requests(plan: &Utf8Path, project: &Utf8Path) -> Requests {
+    nearest(plan, project).requests
+}
+
+fn nearest(plan: &Utf8Path, project: &Utf8Path) -> Config {
     let file = [folder_of(plan), project].into_iter().find_map(config_file);
     let text = file.and_then(|file| text_of(&file).ok());
-    text.map(|text| read_config(&text).0.notify).unwrap_or_default()
+    text.map(|text| read_config(&text).0).unwrap_or_default()
 }
 
 pub(super) fn config_file(folder: &Utf8Path) -> Option<Utf8PathBuf> {

@@ -11,7 +11,7 @@ mod unchanged;
 
 pub(crate) use around::{checks, ci_files, files_at};
 pub(crate) use disk::OnDisk;
-pub(crate) use found::{FoundPlan, How, config, folder_of, notify, stays_inside};
+pub(crate) use found::{FoundPlan, How, config, folder_of, notify, requests, stays_inside};
 pub(crate) use issues::{is_beads, watch as watch_issues};
 pub(crate) use seen::{below, seen};
 pub(crate) use state::{Aside, left};

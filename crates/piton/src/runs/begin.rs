@@ -140,7 +140,8 @@ pub(crate) fn settle_run(
                 .is_some_and(|dir| facts.worktree_dir.as_deref() != Some(paths::absolute(dir).as_str())),
         ),
     ];
-    found.plan.settings.requests = args.requests(facts.settings.requests.as_ref());
+    // What no flag says stays as the run began.
+    found.plan.settings.requests = facts.settings.requests.clone().map(|began| args.requests_over(began));
     if let Some((flag, _)) = fixed.iter().find(|(_, differs)| *differs) {
         let failure =
             Failure::usage(format!("{flag} cannot be changed: it was set when the run {run} began"));

@@ -12,7 +12,7 @@ use crate::failure::{Failure, Outcome};
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct RunArgs {
-    /// The plan's file, its folder, or the number or slug that it goes by [default: that of the only unfinished run]
+    /// The plan's file or folder, the number or slug that it goes by, or issues, as in gh:label:NAME [default: that of the only unfinished run]
     pub plan: Option<Utf8PathBuf>,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM", help_heading = "What to run")]
@@ -84,16 +84,16 @@ pub(crate) struct RunArgs {
     /// began, else local]
     #[arg(long, value_enum, value_name = "HOW", conflicts_with = "no_commits", help_heading = "Git")]
     pub land: Option<LandArg>,
-    /// Who merges the requests [default: piton]
+    /// Who merges the requests [default: as `[requests]` says, else piton]
     #[arg(long, value_enum, value_name = "WHO", requires = "land", help_heading = "Git")]
     pub merge: Option<MergeArg>,
-    /// How requests are merged [default: merge]
+    /// How requests are merged [default: as `[requests]` says, else merge]
     #[arg(long, value_enum, value_name = "METHOD", requires = "land", help_heading = "Git")]
     pub merge_method: Option<MethodArg>,
-    /// The remote whose host has the requests [default: origin]
+    /// The remote whose host has the requests [default: as `[requests]` says, else origin]
     #[arg(long, value_name = "NAME", requires = "land", help_heading = "Git")]
     pub remote: Option<String>,
-    /// The time between two looks at a request, in seconds [default: 30]
+    /// The time between two looks at a request, in seconds [default: as `[requests]` says, else 30]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600), requires = "land", help_heading = "Git")]
     pub poll: Option<u64>,
     /// Let agents decide what they would ask, unless it destroys something
@@ -123,18 +123,18 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// How tasks land by requests, if they do. What is not said stays as the run began.
-    pub(crate) fn requests(&self, began: Option<&Requests>) -> Option<Requests> {
-        let mut requests = match self.land {
-            Some(LandArg::Local) => return None,
-            Some(LandArg::Pr) => began.cloned().unwrap_or_default(),
-            None => return began.cloned(),
-        };
+    /// How the tasks of a new run land by requests, if they do. `usual`: as `[requests]` says.
+    pub(crate) fn requests(&self, usual: impl FnOnce() -> Requests) -> Option<Requests> {
+        (self.land == Some(LandArg::Pr)).then(|| self.requests_over(usual()))
+    }
+
+    /// What the flags say about requests, over what else holds.
+    pub(crate) fn requests_over(&self, mut requests: Requests) -> Requests {
         requests.merge = self.merge.map_or(requests.merge, Into::into);
         requests.method = self.merge_method.map_or(requests.method, Into::into);
         requests.remote = self.remote.clone().unwrap_or(requests.remote);
         requests.poll = self.poll.map_or(requests.poll, Span::seconds);
-        Some(requests)
+        requests
     }
 
     /// `piton run PLAN` without any flag.

@@ -41,8 +41,8 @@ fn help_of_run_tells_its_flags() {
     Usage: piton run [OPTIONS] [PLAN]
 
     Arguments:
-      [PLAN]  The plan's file, its folder, or the number or slug that it goes by [default: that of the
-              only unfinished run]
+      [PLAN]  The plan's file or folder, the number or slug that it goes by, or issues, as in
+              gh:label:NAME [default: that of the only unfinished run]
 
     Options:
       -h, --help  Print help (see more with '--help')
@@ -66,6 +66,17 @@ fn help_of_run_tells_its_flags() {
           --author <NAME <EMAIL>>  Author of Piton's commits
           --base-branch <BRANCH>   The branch to start from and land on [default: the current one]
           --onto <BRANCH>          Land on this branch instead; it is made if it does not exist
+          --land <HOW>             Land on the local branch, or each task by a pull or merge request at
+                                   the remote's host [default: as the run began, else local] [possible
+                                   values: local, pr]
+          --merge <WHO>            Who merges the requests [default: as `[requests]` says, else piton]
+                                   [possible values: piton, host, person]
+          --merge-method <METHOD>  How requests are merged [default: as `[requests]` says, else merge]
+                                   [possible values: merge, squash, rebase]
+          --remote <NAME>          The remote whose host has the requests [default: as `[requests]`
+                                   says, else origin]
+          --poll <SECONDS>         The time between two looks at a request, in seconds [default: as
+                                   `[requests]` says, else 30]
           --gh                     Send an issue's pull request, or comment and label, with `gh`
 
     How to work:

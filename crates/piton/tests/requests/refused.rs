@@ -81,3 +81,37 @@ fn what_somebody_else_pushed_to_the_branch_is_not_overwritten() {
     assert_eq!((status(&sandbox, "T1"), host.tip(&branch)), ("blocked".to_owned(), Some(theirs)));
     let _ = sandbox.run("why T1").says("somebody pushed");
 }
+
+#[test]
+fn the_project_says_how_requests_are_made() {
+    let (sandbox, host) = scene();
+    sandbox
+        .write("piton.toml", "[requests]\nmerge = \"person\"\nlabels = [\"agent\"]\nremote = \"upstream\"\n");
+    let refused = by_requests(&sandbox, &host, "").run().exits(1);
+    let _ = refused.says("there is no remote `upstream`");
+    let running = by_requests(&sandbox, &host, "--remote origin --task T1").spawn();
+    let _ = until("a request", || host.requests().first().map(|request| request.number));
+    assert_eq!(host.request().labels, ["agent"]);
+    host.merge(1, piton_testkit::hosts::Method::Merge);
+    let _ = running.wait().exits(0);
+    assert_eq!(host.count("pr merge"), 0);
+}
+
+/// Whoever resumes need not say again who merges, and the plan may be written meanwhile.
+#[test]
+fn who_merges_stays_as_it_began_when_the_plan_is_read_again() {
+    let (sandbox, host) = scene();
+    let killed =
+        by_requests(&sandbox, &host, "--merge person --task T1").env("PITON_CRASH", "request.opened:1");
+    assert_eq!(killed.run().code, None);
+    let running = by_requests(&sandbox, &host, "--task T1").spawn();
+    let tasks = task("T1", "") + &task("T2", "depends_on = [\"T1\"]");
+    sandbox.write("plan.toml", &sandbox.plan_text("max_parallel = 7\n", &tasks));
+    let is_read = || sandbox.events().iter().any(|event| event.contains("settings_adopted"));
+    until("the plan is read again", || is_read().then_some(()));
+    let looked = host.count("pr view");
+    until("three more looks", || (host.count("pr view") >= looked + 3).then_some(()));
+    assert_eq!(host.count("pr merge"), 0, "a person merges");
+    host.merge(1, piton_testkit::hosts::Method::Merge);
+    let _ = running.wait().exits(0);
+}

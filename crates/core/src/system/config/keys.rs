@@ -18,7 +18,10 @@ pub(in crate::system) const PLAN: Keys = Keys {
 
 pub(in crate::system) const CONFIG: Keys = Keys {
     table: "`piton.toml`",
-    names: &["policy", "agents", "worktree", "sandbox", "budget", "defaults", "gates", "issues", "notify"],
+    names: &[
+        "policy", "agents", "worktree", "sandbox", "budget", "defaults", "gates", "issues", "requests",
+        "notify",
+    ],
 };
 
 pub(in crate::system) const POLICY: Keys = Keys {
@@ -71,6 +74,11 @@ pub(in crate::system) const NOTIFY: Keys =
     Keys { table: "`[notify]`", names: &["on", "desktop", "command", "webhook"] };
 
 pub(in crate::system) const ISSUES: Keys = Keys { table: "`[issues]`", names: &["done", "comments"] };
+
+pub(in crate::system) const REQUESTS: Keys = Keys {
+    table: "`[requests]`",
+    names: &["merge", "method", "remote", "labels", "draft", "rounds", "poll", "settle"],
+};
 
 pub(in crate::system) const BUDGET: Keys = Keys {
     table: "`[budget]`",

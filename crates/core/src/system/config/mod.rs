@@ -10,6 +10,7 @@ pub(in crate::system) mod keys;
 mod name;
 mod notify;
 mod quote;
+mod requests;
 pub(in crate::system) mod tables;
 pub(in crate::system) mod walk;
 

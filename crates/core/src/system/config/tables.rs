@@ -10,11 +10,12 @@ use super::checks::{TIMEOUT, check_of, read_checks, read_command, read_paths};
 use super::issues::{IssueSettings, read_issues};
 use super::keys;
 use super::notify::{Notify, read_notify};
+use super::requests::read_requests;
 use super::walk::{Section, Spanned, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{
-    Agent, Argv, Budget, Check, Exhausted, Fences, Land, MAX_PARALLEL, Pattern, Protect, RepoPath, Reuse,
-    Sandbox, Schedule, Settings, TaskId, TaskSpec, WorktreeSetup,
+    Agent, Argv, Budget, Check, Exhausted, Fences, Land, MAX_PARALLEL, Pattern, Protect, RepoPath, Requests,
+    Reuse, Sandbox, Schedule, Settings, TaskId, TaskSpec, WorktreeSetup,
 };
 use crate::time::Span;
 
@@ -35,6 +36,8 @@ pub struct Config {
     pub defaults: Defaults,
     pub gates: BTreeMap<String, Gate>,
     pub issues: IssueSettings,
+    /// `[requests]`: how a run lands by requests that is told to.
+    pub requests: Requests,
     pub notify: Notify,
 }
 
@@ -118,7 +121,9 @@ pub fn read_config(text: &str) -> (Config, Vec<Diagnostic>) {
         let notify = notify.map(|section| read_notify(&mut walk, &section)).unwrap_or_default();
         let issues = top.section(&mut walk, "issues", &keys::ISSUES);
         let issues = issues.map(|section| read_issues(&mut walk, &section)).unwrap_or_default();
-        Config { gates, issues, notify, ..read_tables(&mut walk, &top, &Config::default()) }
+        let requests = top.section(&mut walk, "requests", &keys::REQUESTS);
+        let requests = requests.map(|section| read_requests(&mut walk, &section)).unwrap_or_default();
+        Config { gates, issues, requests, notify, ..read_tables(&mut walk, &top, &Config::default()) }
     });
     (config, walk.finish())
 }

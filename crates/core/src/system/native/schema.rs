@@ -118,6 +118,8 @@ mirror! {
         gates: Option<BTreeMap<String, GateTable>>,
         /// What happens at a tracker whose issues are a plan.
         issues: Option<IssuesTable>,
+        /// How tasks land by requests, in a run with `--land pr`.
+        requests: Option<RequestsTable>,
         /// How you are told about a run that you do not watch.
         notify: Option<NotifyTable>,
     }
@@ -239,6 +241,28 @@ mirror! {
         done: Option<ReportName>,
         /// Whether comments of people who may write to the repository are a part of what is asked for. Default: false.
         comments: Option<bool>,
+    }
+
+    /// How tasks land by requests, in a run with `--land pr`.
+    struct RequestsTable {
+        /// Who merges. `piton`: Piton, once the host's checks pass. `host`: its queue, or by merging automatically.
+        /// `person`. Default: `piton`.
+        merge: Option<MergeName>,
+        /// How the host makes one history of two. Default: `merge`.
+        method: Option<MethodName>,
+        /// The remote whose host has the requests. Default: `origin`.
+        remote: Option<String>,
+        /// Labels that each request gets.
+        labels: Option<Vec<String>>,
+        /// Whether requests are opened as drafts. Default: false.
+        draft: Option<bool>,
+        /// How often the host or its reviewers may send a task back before a person is asked. Default: 3.
+        #[schemars(range(max = 20))]
+        rounds: Option<u32>,
+        /// The time between two looks at a request. Default: `30s`.
+        poll: Option<SpanText>,
+        /// How long a request without any check is given, since a host may begin its checks late. Default: `1m`.
+        settle: Option<SpanText>,
     }
 
     /// How you are told about a run that you do not watch. Each message is sent once.
@@ -493,6 +517,14 @@ choices! {
     #[serde(rename_all = "snake_case")]
     enum ReportName { Close, Comment, Nothing, }
 
+    /// Who merges a request.
+    #[serde(rename_all = "snake_case")]
+    enum MergeName { Piton, Host, Person, }
+
+    /// How the host makes one history of two.
+    #[serde(rename_all = "snake_case")]
+    enum MethodName { Merge, Squash, Rebase, }
+
     /// What a change of a protected file leads to.
     #[serde(rename_all = "snake_case")]
     enum ProtectName { Report, Block, }
@@ -576,6 +608,7 @@ mod tests {
         same(&tables["CheckTable"], &keys::CHECK);
         same(&config_schema()["definitions"]["GateTable"], &keys::GATE);
         same(&config_schema()["definitions"]["IssuesTable"], &keys::ISSUES);
+        same(&config_schema()["definitions"]["RequestsTable"], &keys::REQUESTS);
         same(&config_schema()["definitions"]["NotifyTable"], &keys::NOTIFY);
         assert_eq!(tables["TaskTable"]["required"], serde_json::json!(["id", "title", "prompt"]));
     }

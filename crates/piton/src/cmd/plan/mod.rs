@@ -17,7 +17,7 @@ use crate::runs::preview::{self, PreviewForm};
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct PlanArgs {
-    /// The plan's file, its folder, or the number or slug that it goes by
+    /// The plan's file or folder, the number or slug that it goes by, or issues, as in gh:label:NAME
     pub plan: Utf8PathBuf,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM")]

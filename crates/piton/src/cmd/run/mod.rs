@@ -58,6 +58,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     let args = &args;
     apply_flags(&mut found.plan, args);
     let project = begin::project_of(args, &found)?;
+    found.plan.settings.requests = args.requests(|| plans::requests(&found.path, &project.root));
     in_place::settle_in_place(&mut found, &project)?;
     if args.dry_run {
         return dry_run(args, &found, &project);
@@ -214,7 +215,6 @@ fn apply_flags(plan: &mut Plan, args: &RunArgs) {
     settings.auto_answer |= args.auto_answer;
     settings.commit_prefix = args.commit_prefix.clone().or(settings.commit_prefix.take());
     settings.author = args.author.clone().or(settings.author.take());
-    settings.requests = args.requests(None);
 }
 
 /// Everything that would make the run fail is found before it begins.

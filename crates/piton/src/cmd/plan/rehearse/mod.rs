@@ -31,7 +31,7 @@ const WOULD_FAIL: u8 = 1;
     commit that work would begin on."
 )]
 pub(crate) struct RehearseArgs {
-    /// The plan's file, its folder, or the number or slug that it goes by
+    /// The plan's file or folder, the number or slug that it goes by, or issues, as in gh:label:NAME
     pub plan: Utf8PathBuf,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM")]
