@@ -13,7 +13,7 @@ pub struct Ended<'a> {
     pub stderr: &'a [u8],
 }
 
-/// Why there is no answer.
+/// Why `gh` or `glab` gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     #[error("`{}` is not installed", .kind.program())]

@@ -36,7 +36,7 @@ pub struct Wishes {
     pub comments: bool,
 }
 
-/// Watches until it is told to stop.
+/// A thread that reports completed work and asks for changed issues.
 #[derive(Debug)]
 pub struct Watching {
     ends: Sender<()>,

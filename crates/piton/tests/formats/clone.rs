@@ -34,7 +34,7 @@ echo '{{"type":"result","subtype":"success","is_error":false,"result":"Done","se
 }
 
 #[test]
-#[allow(clippy::print_stdout, reason = "how long it took is for whoever asks with --nocapture")]
+#[allow(clippy::print_stdout, reason = "`--nocapture` shows how long it took")]
 fn three_commands_lead_from_a_foreign_repository_to_the_first_landed_task() {
     let commands_of_pages = PAGES.map(commands);
     assert_eq!(commands_of_pages[0], commands_of_pages[1], "both pages say the same");

@@ -146,7 +146,7 @@ fn piton_takes_the_words_of_the_examples() {
     for name in ["github.yml", "gitlab.yml"] {
         let (text, _) = example(name);
         for call in calls(&text) {
-            // The words are read before the plan is, and there is no plan.
+            // The command line is read before the plan, which does not exist here.
             let said = sandbox.run(call.strip_prefix("piton ").expect("its name"));
             assert!(said.code != Some(0) && said.stderr.contains("plan.toml"), "{call}: {said}");
             assert!(!said.stderr.contains("unexpected argument"), "{call}: {said}");

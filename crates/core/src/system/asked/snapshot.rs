@@ -23,7 +23,7 @@ pub struct Snapshot {
     pub of: String,
     /// By their numbers.
     pub issues: Vec<Issue>,
-    /// Issues outside of the plan that are closed: whoever waits for them need not.
+    /// Closed issues outside of the plan: no task has to wait for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled: Vec<String>,
     /// Issues outside of the plan that are open, and waited for.

@@ -39,7 +39,7 @@ impl Stage {
         WORDS.iter().find(|(_, known)| known.contains(&plain.as_str())).map(|(stage, _)| *stage)
     }
 
-    /// Whether the work on it is over, for whoever implements it.
+    /// Whether nothing is left to implement.
     pub(super) fn is_over(self) -> bool {
         matches!(self, Stage::Review | Stage::Done)
     }

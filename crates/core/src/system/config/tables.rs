@@ -36,7 +36,7 @@ pub struct Config {
     pub defaults: Defaults,
     pub gates: BTreeMap<String, Gate>,
     pub issues: IssueSettings,
-    /// `[requests]`: how a run lands by requests that is told to.
+    /// `[requests]`: how a run with `--land pr` makes its requests.
     pub requests: Requests,
     pub notify: Notify,
 }

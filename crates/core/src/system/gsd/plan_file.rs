@@ -22,7 +22,7 @@ pub(super) struct PlanFile {
     pub(super) files: Vec<Value>,
     pub(super) criteria: Vec<String>,
     pub(super) commands: Vec<String>,
-    /// Commands that only work on the machine of whoever wrote them.
+    /// Where commands stand that name a folder of the author's machine.
     pub(super) of_one_machine: Vec<Range<usize>>,
     /// It was replaced by another plan.
     pub(super) superseded: bool,
