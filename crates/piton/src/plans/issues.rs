@@ -70,10 +70,8 @@ fn fetch(project: &Project, ask: &Ask, path: &Utf8Path) -> Outcome {
 
 fn fetch_now(project: &Project, ask: &Ask, path: &Utf8Path) -> Outcome {
     let repo = project.repo()?.ok_or_else(|| {
-        Failure::new(format!(
-            "{} is not in a git repository, whose remote says where the issues of {ask} are",
-            project.root
-        ))
+        Failure::new(format!("{} is not in a git repository, which a plan of issues needs", project.root))
+            .hint("git init, then a first commit")
     })?;
     let wanted = wanted(project)?;
     let tracker = issues::tracker_of(repo, &project.root, ask).map_err(failure)?;
