@@ -9,13 +9,12 @@ use super::place::{self, TASKS, TaskPath};
 use super::task_file::TaskFile;
 use crate::chronicle::Chronicle;
 use crate::plan::TaskId;
-use crate::run::State;
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::checklist;
 use crate::system::kit::frontmatter::Value;
 use crate::system::kit::outline::Word;
 use crate::system::kit::text;
-use crate::system::state_files::{Companion, Put, Reconciled, Ticking, Ticks, reconcile_ticks};
+use crate::system::state_files::{Companion, Ticking};
 use crate::time::Timestamp;
 
 /// A place of a text and what is to stand there.
@@ -81,43 +80,9 @@ impl Ticking for OneTask {
     fn task(&self) -> Option<&TaskId> {
         Some(&self.task.id)
     }
-}
 
-impl Companion for OneTask {
     fn name(&self) -> Option<&str> {
         Some(&self.task.path)
-    }
-
-    fn is_list(&self) -> bool {
-        true
-    }
-
-    fn opened(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        self.without_ticks(bytes)
-    }
-
-    fn reconcile(
-        &self,
-        found: Option<&[u8]>,
-        state: &State,
-        chronicle: &Chronicle,
-        claimed: &[TaskId],
-        shown: &Ticks,
-    ) -> Reconciled {
-        let Some(bytes) = found else { return Reconciled::default() };
-        let mut reconciled = reconcile_ticks(self, bytes, (state, chronicle), claimed, shown);
-        if let Put::Whole(new) = &reconciled.put
-            && let Some(stamped) = stamped(new, chronicle.updated_at)
-        {
-            reconciled.put = Put::Whole(stamped);
-        }
-        reconciled
-    }
-
-    fn is_like(&self, bytes: &[u8]) -> bool {
-        let id = |(_, file): (String, TaskFile)| file.title.is_some() && file.status.is_some();
-        read(bytes).is_some_and(id)
-            && String::from_utf8_lossy(bytes).to_lowercase().contains(&self.task.name.to_lowercase())
     }
 
     fn holds(&self, now: &[u8], left: &[u8]) -> bool {
@@ -128,6 +93,16 @@ impl Companion for OneTask {
             checklist::replace(bytes, &text, &fields.chain(boxes).collect::<Vec<_>>())
         };
         matches!((bare(now), bare(left)), (Some(now), Some(left)) if now == left)
+    }
+
+    fn is_like(&self, bytes: &[u8]) -> bool {
+        let id = |(_, file): (String, TaskFile)| file.title.is_some() && file.status.is_some();
+        read(bytes).is_some_and(id)
+            && String::from_utf8_lossy(bytes).to_lowercase().contains(&self.task.name.to_lowercase())
+    }
+
+    fn stamped(&self, _before: &[u8], after: &[u8], chronicle: &Chronicle) -> Option<Vec<u8>> {
+        stamped(after, chronicle.updated_at)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::system::kit::checklist;
 use crate::system::kit::frontmatter::Value;
 use crate::system::kit::outline::Word;
 use crate::system::kit::text;
-use crate::system::state_files::{Companion, Put, Reconciled, Ticking, Ticks, reconcile_ticks};
+use crate::system::state_files::{Companion, Put, Reconciled, Ticking, Ticks};
 use crate::time::Timestamp;
 
 const REVIEW: &str = "review";
@@ -68,42 +68,6 @@ impl Ticking for Words {
         let missing = stand.keys().filter(|id| !known.contains(id)).cloned().collect();
         checklist::replace(bytes, &text, &changes).map(|bytes| Ticked { bytes, missing })
     }
-}
-
-impl Companion for Words {
-    fn name(&self) -> Option<&str> {
-        None
-    }
-
-    fn is_list(&self) -> bool {
-        true
-    }
-
-    fn opened(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        self.without_ticks(bytes)
-    }
-
-    fn reconcile(
-        &self,
-        found: Option<&[u8]>,
-        state: &State,
-        chronicle: &Chronicle,
-        claimed: &[TaskId],
-        shown: &Ticks,
-    ) -> Reconciled {
-        let Some(bytes) = found else { return Reconciled::default() };
-        let mut reconciled = reconcile_ticks(self, bytes, (state, chronicle), claimed, shown);
-        if let Put::Whole(new) = &reconciled.put
-            && let Some(stamped) = stamped(new, chronicle.updated_at)
-        {
-            reconciled.put = Put::Whole(stamped);
-        }
-        reconciled
-    }
-
-    fn is_like(&self, bytes: &[u8]) -> bool {
-        Board::read(&text::decode(bytes).text).is_some()
-    }
 
     fn holds(&self, now: &[u8], left: &[u8]) -> bool {
         let bare = |bytes: &[u8]| {
@@ -115,6 +79,14 @@ impl Companion for Words {
             checklist::replace(bytes, &text, &all.collect::<Vec<_>>())
         };
         matches!((bare(now), bare(left)), (Some(now), Some(left)) if now == left)
+    }
+
+    fn is_like(&self, bytes: &[u8]) -> bool {
+        Board::read(&text::decode(bytes).text).is_some()
+    }
+
+    fn stamped(&self, _before: &[u8], after: &[u8], chronicle: &Chronicle) -> Option<Vec<u8>> {
+        stamped(after, chronicle.updated_at)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::system::kit::checklist;
 use crate::system::kit::draft::{Marked, Signs, holds, sign_of, ticked};
 use crate::system::kit::outline::Word;
 use crate::system::kit::text;
-use crate::system::state_files::{Companion, Put, Reconciled, Ticking, Ticks, reconcile_ticks};
+use crate::system::state_files::{Companion, Put, Reconciled, Ticking, Ticks};
 
 /// Why a box alone does not claim anything.
 const NO_SUMMARY: &str = "it has no summary, which is what counts for GSD; `piton report ID done` claims it";
@@ -85,40 +85,13 @@ impl Ticking for Boxes {
         let marks: Vec<Marked> = self.marks(&text).into_iter().map(|(mark, _)| mark).collect();
         Signs { done, open: " " }.write(bytes, &text, &marks, stand)
     }
-}
 
-impl Companion for Boxes {
-    fn name(&self) -> Option<&str> {
-        None
-    }
-
-    fn is_list(&self) -> bool {
-        true
-    }
-
-    fn opened(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        self.without_ticks(bytes)
-    }
-
-    fn reconcile(
-        &self,
-        found: Option<&[u8]>,
-        state: &State,
-        chronicle: &Chronicle,
-        claimed: &[TaskId],
-        shown: &Ticks,
-    ) -> Reconciled {
-        found
-            .map(|bytes| reconcile_ticks(self, bytes, (state, chronicle), claimed, shown))
-            .unwrap_or_default()
+    fn holds(&self, now: &[u8], left: &[u8]) -> bool {
+        holds(now, left)
     }
 
     fn is_like(&self, bytes: &[u8]) -> bool {
         boxes::has_boxes(bytes)
-    }
-
-    fn holds(&self, now: &[u8], left: &[u8]) -> bool {
-        holds(now, left)
     }
 }
 

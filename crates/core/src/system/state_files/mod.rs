@@ -18,8 +18,8 @@ use crate::system::kit::entries::{self, Section};
 use crate::system::kit::json;
 use crate::system::kit::text;
 
+pub(in crate::system) use ticks::Ticking;
 pub use ticks::{TickedList, Ticks};
-pub(in crate::system) use ticks::{Ticking, reconcile_ticks};
 
 /// Where a run is on disk: what the journal does not know.
 #[derive(Clone, Debug, Default)]

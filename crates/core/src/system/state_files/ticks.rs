@@ -70,8 +70,13 @@ pub struct TickedList {
     pub is_like: fn(&[u8]) -> bool,
 }
 
-/// What is read from a file whose tasks are ticked, and written into it.
-pub(in crate::system) trait Ticking {
+/// What is read from a file whose tasks are ticked, and written into it. Such a file is a [`Companion`].
+pub(in crate::system) trait Ticking: Sync {
+    /// See [`TickedList::name`].
+    fn name(&self) -> Option<&str> {
+        None
+    }
+
     /// See [`TickedList::ticked`].
     fn ticked(&self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>>;
 
@@ -80,6 +85,17 @@ pub(in crate::system) trait Ticking {
 
     /// See [`TickedList::tick`].
     fn tick(&self, bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked>;
+
+    /// See [`TickedList::holds`].
+    fn holds(&self, now: &[u8], left: &[u8]) -> bool;
+
+    /// See [`TickedList::is_like`].
+    fn is_like(&self, bytes: &[u8]) -> bool;
+
+    /// The changed file with the times of its changes, if the system writes them.
+    fn stamped(&self, _before: &[u8], _after: &[u8], _chronicle: &Chronicle) -> Option<Vec<u8>> {
+        None
+    }
 
     /// The task whose file it is. `None`: it has all of them.
     fn task(&self) -> Option<&TaskId> {
@@ -95,6 +111,10 @@ pub(in crate::system) trait Ticking {
 }
 
 impl Ticking for TickedList {
+    fn name(&self) -> Option<&str> {
+        self.name
+    }
+
     fn ticked(&self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
         (self.ticked)(bytes)
     }
@@ -106,11 +126,19 @@ impl Ticking for TickedList {
     fn tick(&self, bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {
         (self.tick)(bytes, stand)
     }
+
+    fn holds(&self, now: &[u8], left: &[u8]) -> bool {
+        (self.holds)(now, left)
+    }
+
+    fn is_like(&self, bytes: &[u8]) -> bool {
+        (self.is_like)(bytes)
+    }
 }
 
-impl Companion for TickedList {
+impl<T: Ticking> Companion for T {
     fn name(&self) -> Option<&str> {
-        self.name
+        Ticking::name(self)
     }
 
     fn is_list(&self) -> bool {
@@ -125,9 +153,14 @@ impl Companion for TickedList {
         claimed: &[TaskId],
         shown: &Ticks,
     ) -> Reconciled {
-        found
-            .map(|bytes| reconcile_ticks(self, bytes, (state, chronicle), claimed, shown))
-            .unwrap_or_default()
+        let Some(before) = found else { return Reconciled::default() };
+        let mut reconciled = reconcile_ticks(self, before, (state, chronicle), claimed, shown);
+        if let Put::Whole(after) = &reconciled.put
+            && let Some(stamped) = self.stamped(before, after, chronicle)
+        {
+            reconciled.put = Put::Whole(stamped);
+        }
+        reconciled
     }
 
     fn opened(&self, bytes: &[u8]) -> Option<Vec<u8>> {
@@ -135,11 +168,11 @@ impl Companion for TickedList {
     }
 
     fn is_like(&self, bytes: &[u8]) -> bool {
-        (self.is_like)(bytes)
+        Ticking::is_like(self, bytes)
     }
 
     fn holds(&self, now: &[u8], left: &[u8]) -> bool {
-        (self.holds)(now, left)
+        Ticking::holds(self, now, left)
     }
 }
 
@@ -159,7 +192,7 @@ impl TickedList {
 
 /// A ticked box of an open task is a claim. Boxes of completed tasks get ticked, all others opened. If the list calls a
 /// completed task otherwise by now, its box is about something that nobody has done, and stays as it is.
-pub(in crate::system) fn reconcile_ticks(
+fn reconcile_ticks(
     list: &dyn Ticking,
     bytes: &[u8],
     (state, chronicle): (&State, &Chronicle),

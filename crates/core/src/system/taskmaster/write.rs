@@ -6,63 +6,46 @@ use super::file::{self, Item};
 use super::status::{self, COMPLETED, DONE, OPEN};
 use crate::chronicle::Chronicle;
 use crate::plan::TaskId;
-use crate::run::State;
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::draft::Standing;
 use crate::system::kit::json::{self, Node};
 use crate::system::kit::json_edit::{self, Change};
 use crate::system::kit::outline::Word;
 use crate::system::kit::text;
-use crate::system::state_files::{Companion, Put, Reconciled, TickedList, Ticks};
+use crate::system::state_files::Ticking;
 use crate::time::Timestamp;
-
-/// The file as a list whose tasks are ticked off.
-static LIST: TickedList = TickedList { name: None, ticked, titles, tick, holds, is_like };
 
 /// The plan's own file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TaskFile;
 
-impl Companion for TaskFile {
-    fn name(&self) -> Option<&str> {
-        LIST.name()
+impl Ticking for TaskFile {
+    fn ticked(&self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
+        ticked(bytes)
     }
 
-    fn is_list(&self) -> bool {
-        true
+    fn titles(&self, bytes: &[u8]) -> BTreeMap<TaskId, String> {
+        titles(bytes)
     }
 
-    fn opened(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        LIST.opened(bytes)
+    fn tick(&self, bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {
+        tick(bytes, stand)
     }
 
-    fn reconcile(
-        &self,
-        found: Option<&[u8]>,
-        state: &State,
-        chronicle: &Chronicle,
-        claimed: &[TaskId],
-        shown: &Ticks,
-    ) -> Reconciled {
-        let mut reconciled = LIST.reconcile(found, state, chronicle, claimed, shown);
+    fn holds(&self, now: &[u8], left: &[u8]) -> bool {
+        holds(now, left)
+    }
+
+    fn is_like(&self, bytes: &[u8]) -> bool {
+        is_like(bytes)
+    }
+
+    fn stamped(&self, before: &[u8], after: &[u8], chronicle: &Chronicle) -> Option<Vec<u8>> {
         let when = |id: &TaskId| {
             let done = chronicle.task(id).and_then(|story| story.completed_at);
             done.unwrap_or(chronicle.updated_at)
         };
-        if let (Some(before), Put::Whole(after)) = (found, &reconciled.put)
-            && let Some(stamped) = stamped(before, after, &when)
-        {
-            reconciled.put = Put::Whole(stamped);
-        }
-        reconciled
-    }
-
-    fn is_like(&self, bytes: &[u8]) -> bool {
-        LIST.is_like(bytes)
-    }
-
-    fn holds(&self, now: &[u8], left: &[u8]) -> bool {
-        LIST.holds(now, left)
+        stamped(before, after, &when)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::plan::TaskId;
 use crate::system::backlog::place::tasks;
 use crate::system::backlog::write::OneTask;
 use crate::system::kit::outline::Word;
-use crate::system::state_files::{Companion, Ticking};
+use crate::system::state_files::Ticking;
 
 fn file() -> OneTask {
     let task = tasks(["tasks/task-1 - Keep.md"]).remove(0);

@@ -8,7 +8,7 @@ use super::{BOARD, FIND};
 use crate::plan::TaskId;
 use crate::system::bmad::write::{Words, finished, stamped};
 use crate::system::kit::outline::Word;
-use crate::system::state_files::{Companion, Ticking};
+use crate::system::state_files::Ticking;
 use crate::time::Timestamp;
 
 fn stand(of: &[(&str, Word)]) -> BTreeMap<TaskId, Word> {

@@ -9,7 +9,7 @@ use crate::plan::TaskId;
 use crate::system::gsd::place;
 use crate::system::gsd::write::Boxes;
 use crate::system::kit::outline::Word;
-use crate::system::state_files::{Companion, Ticking};
+use crate::system::state_files::Ticking;
 
 /// The boxes of the example. Only the first plan has a summary.
 fn boxes() -> Boxes {
@@ -47,8 +47,8 @@ fn a_tick_counts_only_with_a_summary() {
     let found: Vec<(&str, bool)> =
         found.iter().map(|(id, against)| (id.as_str(), against.is_none())).collect();
     assert_eq!(found, [("01-01", true), ("01-02", false)]);
-    let opened = boxes().opened(ROADMAP.as_bytes()).expect("there are ticks");
-    assert!(boxes().opened(&opened).is_none() && boxes().holds(&opened, ROADMAP.as_bytes()));
+    let opened = boxes().without_ticks(ROADMAP.as_bytes()).expect("there are ticks");
+    assert!(boxes().without_ticks(&opened).is_none() && boxes().holds(&opened, ROADMAP.as_bytes()));
 }
 
 #[test]
