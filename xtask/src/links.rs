@@ -70,8 +70,15 @@ fn links(text: &str) -> Vec<(usize, String)> {
     links
 }
 
-/// The anchors of a page's headings, as GitHub makes them: the second of the same name ends with `-1`.
+/// Where links to a page can lead: its headings, and the anchors that it sets itself.
 fn anchors(text: &str) -> Vec<String> {
+    let set = prose(text).flat_map(|(_, line)| line.split("<a id=\"").skip(1));
+    let set = set.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned()));
+    headings(text).into_iter().chain(set).collect()
+}
+
+/// The anchors of a page's headings, as GitHub makes them: the second of the same name ends with `-1`.
+pub(crate) fn headings(text: &str) -> Vec<String> {
     let headings = prose(text).filter_map(|(_, line)| line.strip_prefix('#'));
     let plain = headings.map(|heading| {
         let words = heading.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
@@ -96,5 +103,6 @@ mod tests {
         let page = "# Use `piton run`\n[a](b.md#c) and [web](https://a.b)\n```\n[no](x.md)\n# no\n```\n## What, again?\n## What, again?\n";
         assert_eq!(links(page), [(2, "b.md#c".to_owned())]);
         assert_eq!(anchors(page), ["use-piton-run", "what-again", "what-again-1"]);
+        assert_eq!(anchors("# A\n| <a id=\"row\" href=\"#row\">#</a> x |\n"), ["a", "row"]);
     }
 }

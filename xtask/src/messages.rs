@@ -1,7 +1,8 @@
 //! The page of messages: what people can be told is on it, and what it lists is in the code.
 //!
 //! Complete are messages that the code writes where it makes a failure, a refusal or an error, and the kinds that programs
-//! read. A text that is put together elsewhere may be on the page and need not be.
+//! read. A text that is put together elsewhere may be on the page and need not be. Each row has an anchor of its own, so that
+//! a message can be linked to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,6 +18,10 @@ const SOURCES: [&str; 3] = ["crates/core/src", "crates/engine/src", "crates/pito
 const MAKERS: [&str; 4] = ["Failure::new", "Failure::usage", "Refusal::because", "Refusal::hinted"];
 /// Stands for what differs.
 const GAP: char = '…';
+/// The columns of tables that are about messages.
+const COLUMNS: [&str; 4] = ["message", "`problem`", "reason", "kind"];
+/// What begins a row: its anchor, which is also a link to itself.
+const ANCHOR: [&str; 3] = ["<a id=\"", "\" href=\"#", "\">#</a> "];
 
 /// The texts of the sources: all of them, and those that are messages, each with its place.
 #[derive(Default)]
@@ -49,12 +54,13 @@ pub(crate) fn problems(root: &Path) -> Result<Vec<String>> {
         ("kind", arms(&read("crates/core/src/view/inbox.rs")?, "Kind")),
     ];
     let mut problems = compare(&page, &texts);
+    problems.extend(misplaced(&page));
     for (column, known) in kinds {
-        let shown: BTreeSet<&str> = cells(&page, column).map(|(_, kind)| kind).collect();
+        let shown: BTreeSet<&str> = cells(&page, &column).map(|(_, kind)| kind).collect();
         for kind in known.iter().filter(|kind| !shown.contains(kind.as_str())) {
             problems.push(format!("{PAGE}: the column {column} lacks `{kind}`"));
         }
-        for (line, kind) in cells(&page, column).filter(|(_, kind)| !known.contains(*kind)) {
+        for (line, kind) in cells(&page, &column).filter(|(_, kind)| !known.contains(*kind)) {
             problems.push(format!("{PAGE}:{line}: the code has no {column} `{kind}`"));
         }
     }
@@ -62,42 +68,93 @@ pub(crate) fn problems(root: &Path) -> Result<Vec<String>> {
 }
 
 fn compare(page: &str, texts: &Texts) -> Vec<String> {
-    let shown: BTreeSet<&str> = cells(page, "message").map(|(_, message)| message).collect();
+    let shown: BTreeSet<&str> = cells(page, &"message").map(|(_, message)| message).collect();
     let lacking = texts.messages.iter().filter(|(message, _)| !shown.contains(message.as_str()));
     let lacking = lacking.map(|(message, at)| {
         let code = if message.contains('`') { format!("`` {message} ``") } else { format!("`{message}`") };
-        format!("{at}: {PAGE} lacks this message: add the row | {code} | what it means, and what to do |")
+        let anchor = anchor("SHORT-NAME");
+        format!(
+            "{at}: {PAGE} lacks this message: add the row | {anchor}{code} | what it means, and what to do |"
+        )
     });
     // A text may be the beginning of a message.
     let is_known = |message: &str| {
         texts.all.contains(message) || texts.all.contains(message.trim_end_matches(GAP).trim_end())
     };
-    let unknown = cells(page, "message").filter(|(_, message)| !is_known(message));
+    let unknown = cells(page, &"message").filter(|(_, message)| !is_known(message));
     let unknown =
         unknown.map(|(line, message)| format!("{PAGE}:{line}: nothing in the code says `{message}`"));
     lacking.chain(unknown).collect()
 }
 
-/// What stands as code in a column of the tables of a page, with its line.
-fn cells<'p>(page: &'p str, column: &'p str) -> impl Iterator<Item = (usize, &'p str)> {
-    let mut place = None;
+/// Rows without an anchor, anchors that lead to two places, and messages that are on the page twice.
+fn misplaced(page: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut taken: BTreeSet<String> = crate::links::headings(page).into_iter().collect();
+    for (line, row) in rows(page, &COLUMNS).map(|(line, _, row)| (line, row)) {
+        match split_anchor(row).0 {
+            None => problems.push(format!(
+                "{PAGE}:{line}: this row has no anchor: begin it with {}and use small letters, digits and dashes",
+                anchor("SHORT-NAME")
+            )),
+            Some(name) if !taken.insert(name.to_owned()) => {
+                problems.push(format!("{PAGE}:{line}: the anchor `{name}` is on the page twice: choose another"));
+            }
+            Some(_) => {}
+        }
+    }
+    let mut shown = BTreeSet::new();
+    for (line, message) in cells(page, &"message").filter(|(_, message)| !shown.insert(*message)) {
+        problems
+            .push(format!("{PAGE}:{line}: `{message}` is on the page twice: keep one row for all it means"));
+    }
+    problems
+}
+
+fn anchor(name: &str) -> String {
+    let [begin, link, end] = ANCHOR;
+    format!("{begin}{name}{link}{name}{end}")
+}
+
+/// The name of a row's anchor, and the row without it.
+fn split_anchor(row: &str) -> (Option<&str>, &str) {
+    let name = row.strip_prefix(ANCHOR[0]).and_then(|rest| rest.split('"').next());
+    let is_name = |name: &&str| {
+        let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        (1..=32).contains(&name.len()) && name.chars().all(letters)
+    };
+    let rest = name.filter(is_name).and_then(|name| Some((name, row.strip_prefix(&anchor(name))?)));
+    rest.map_or((None, row), |(name, rest)| (Some(name), rest))
+}
+
+/// The rows of the tables that have one of these columns, with their lines and the place of the column.
+fn rows<'p>(page: &'p str, columns: &'p [&str]) -> impl Iterator<Item = (usize, usize, &'p str)> {
+    // The place of the column in the table that a line is in, if it is in one.
+    let mut table: Option<Option<usize>> = None;
     page.lines().enumerate().filter_map(move |(nth, line)| {
         let Some(row) = line.strip_prefix("| ") else {
             // The line below the head of a table is part of it.
-            place = place.filter(|_| line.starts_with('|'));
+            table = table.filter(|_| line.starts_with('|'));
             return None;
         };
-        let mut cells = row.trim_end_matches(" |").split(" | ");
-        let Some(at) = place else {
-            place = cells.position(|cell| cell == column).or(Some(usize::MAX));
+        let Some(place) = table else {
+            let mut cells = row.trim_end_matches(" |").split(" | ");
+            table = Some(cells.position(|cell| columns.contains(&cell)));
             return None;
         };
-        let cell = cells.nth(at)?;
+        Some((nth + 1, place?, row))
+    })
+}
+
+/// What stands as code in a column of the tables of a page, with its line.
+fn cells<'p>(page: &'p str, column: &'p &'p str) -> impl Iterator<Item = (usize, &'p str)> {
+    rows(page, std::slice::from_ref(column)).filter_map(|(line, place, row)| {
+        let cell = split_anchor(row).1.trim_end_matches(" |").split(" | ").nth(place)?;
         let text = match cell.strip_prefix("`` ") {
             Some(rest) => rest.strip_suffix(" ``")?,
             None => cell.strip_prefix('`')?.strip_suffix('`')?,
         };
-        Some((nth + 1, text))
+        Some((line, text))
     })
 }
 
@@ -246,6 +303,37 @@ mod tests {
         let more = "| `there is no plan at …` | y |\n| `nobody reads…` | y |\n| `nobody reads this…` | y |\n";
         let problems = compare(&format!("{page}{more}"), &texts());
         assert_eq!(problems, ["docs/messages.md:6: nothing in the code says `nobody reads…`"]);
+    }
+
+    #[test]
+    fn each_row_has_an_anchor_of_its_own() {
+        let row = |name: &str, message: &str| format!("| {}`{message}` | x |\n", anchor(name));
+        let head = "## Errors\n\n| message | x |\n|---|---|\n";
+        let good = format!("{head}{}{}", row("one", "a"), row("two", "b"));
+        assert_eq!(misplaced(&good), Vec::<String>::new());
+        assert_eq!(cells(&good, &"message").collect::<Vec<_>>(), [(5, "a"), (6, "b")]);
+        let rows = [
+            row("one", "c"),
+            row("errors", "d"),
+            "| `e` | x |\n".to_owned(),
+            row("No", "f"),
+            row("three", "a"),
+            row("four", "g").replace("#four", "#five"),
+        ];
+        let problems = misplaced(&(good + &rows.concat()));
+        let expected = [
+            ":7: the anchor `one`",
+            ":8: the anchor `errors`",
+            ":9: this row has no",
+            ":10: this row has no",
+            ":12: this row has no",
+            ":11: `a` is on the page twice",
+        ];
+        assert_eq!(problems.len(), expected.len(), "{problems:?}");
+        for (problem, expected) in problems.iter().zip(expected) {
+            assert!(problem.contains(expected), "{problem}");
+        }
+        assert_eq!(misplaced("| other | x |\n|---|---|\n| `a` | x |\n"), Vec::<String>::new());
     }
 
     #[test]
