@@ -1,7 +1,9 @@
 //! Hosts of code: GitHub and GitLab, as far as Piton has to know them. Which of them a remote belongs to, what the words of
 //! their programs mean, and when a question is worth asking again. The engine's room of the same name starts the programs.
 
+mod answer;
 mod failure;
+pub mod gitlab;
 mod patience;
 mod place;
 pub mod request;

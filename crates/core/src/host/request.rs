@@ -3,32 +3,17 @@
 
 use serde::Deserialize;
 
+pub use super::answer::Ask;
+use super::answer::{MOST, NAME, ask, oid, opened, parse, short, text};
+use super::gitlab::{self, GitLabRequest};
 use super::{Kind, Place};
 use crate::message::{RUN_TRAILER, TASK_TRAILER};
 use crate::plan::{MergeBy, Method, Oid, Requests, RunId, TaskSpec};
 use crate::run::request::{Mergeable, Opened, Phase, RedCheck, Remark, Review, Seen};
-use crate::terminal::{clean_text, one_line};
-
-/// More checks or remarks than that are not listed: a prompt could not hold them.
-const MOST: usize = 50;
-/// The longest name of a check or a person.
-const NAME: usize = 120;
-/// The longest remark. People who write more write it to people.
-const TEXT: usize = 4_000;
+use crate::terminal::clean_text;
 
 const FIELDS: &str = "number,url,state,headRefOid,isDraft,mergeable,mergeStateStatus,mergeCommit,\
                       reviewDecision,reviews,comments,statusCheckRollup,autoMergeRequest";
-
-/// Words for the program that talks to the host, and a text for its standard input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ask {
-    pub words: Vec<String>,
-    pub text: Option<String>,
-}
-
-fn ask<const N: usize>(words: [&str; N]) -> Ask {
-    Ask { words: words.iter().map(|word| (*word).to_owned()).collect(), text: None }
-}
 
 /// What a request is opened with.
 #[derive(Clone, Copy, Debug)]
@@ -181,9 +166,12 @@ pub fn line_remarks(place: &Place, number: u64) -> Option<Ask> {
     (place.kind == Kind::GitHub).then(|| ask(["api", &path]))
 }
 
-/// What the red jobs printed of the run that a check belongs to.
+/// What a red check printed: at GitHub all red jobs of its run.
 pub fn log(place: &Place, check: &RedCheck) -> Option<Ask> {
-    let (_, rest) = check.url.split_once("/actions/runs/").filter(|_| place.kind == Kind::GitHub)?;
+    if place.kind == Kind::GitLab {
+        return gitlab::trace(place, check);
+    }
+    let (_, rest) = check.url.split_once("/actions/runs/")?;
     let run = rest.split('/').next().filter(|run| !run.is_empty())?;
     run.bytes().all(|byte| byte.is_ascii_digit()).then(|| ask(["run", "view", run, "--log-failed"]))
 }
@@ -214,11 +202,6 @@ pub fn created(answer: &[u8]) -> Option<Opened> {
     })
 }
 
-fn opened(number: u64, url: &str) -> Opened {
-    let is_address = url.starts_with("https://") || url.starts_with("http://");
-    Opened { number, url: if is_address { short(url, 500) } else { String::new() } }
-}
-
 /// What a host says about a request.
 pub fn seen(place: &Place, answer: &[u8]) -> Result<Seen, String> {
     match place.kind {
@@ -241,22 +224,6 @@ pub fn remarks_on_lines(answer: &[u8]) -> Result<Vec<Remark>, String> {
         }
     };
     Ok(all.into_iter().filter(has_say).take(MOST).map(remark).collect())
-}
-
-fn parse<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<T, String> {
-    serde_json::from_slice(answer).map_err(|error| format!("the host's answer is not understood: {error}"))
-}
-
-fn short(text: &str, most: usize) -> String {
-    one_line(text).trim().chars().take(most).collect()
-}
-
-fn text(text: &str) -> String {
-    clean_text(text.as_bytes()).trim().chars().take(TEXT).collect()
-}
-
-fn oid(text: &str) -> Result<Oid, String> {
-    Oid::new(text).map_err(|_| "the host's answer names no commit".to_owned())
 }
 
 /// Whether what somebody writes about a request counts. On a public host anybody may write.
@@ -467,95 +434,6 @@ impl GitHubCheck {
             list.truncate(MOST);
         }
         seen.red.truncate(MOST);
-    }
-}
-
-#[derive(Deserialize)]
-struct GitLabRequest {
-    state: String,
-    #[serde(default)]
-    sha: Option<String>,
-    #[serde(default)]
-    draft: bool,
-    #[serde(default)]
-    merge_commit_sha: Option<String>,
-    #[serde(default)]
-    squash_commit_sha: Option<String>,
-    #[serde(default)]
-    has_conflicts: bool,
-    #[serde(default)]
-    detailed_merge_status: String,
-    #[serde(default)]
-    merge_when_pipeline_succeeds: bool,
-    #[serde(default)]
-    head_pipeline: Option<Pipeline>,
-    #[serde(default)]
-    pipeline: Option<Pipeline>,
-}
-
-#[derive(Deserialize)]
-struct Pipeline {
-    #[serde(default)]
-    status: String,
-    #[serde(default)]
-    sha: String,
-    #[serde(default)]
-    web_url: String,
-}
-
-impl GitLabRequest {
-    fn seen(self) -> Result<Seen, String> {
-        let head = oid(self.sha.as_deref().unwrap_or_default())?;
-        let phase = match self.state.as_str() {
-            "opened" | "locked" => Phase::Open,
-            "closed" => Phase::Closed,
-            "merged" => {
-                // Without either the target was moved forward to the head itself.
-                let commit = self.merge_commit_sha.or(self.squash_commit_sha);
-                let commit = commit.map_or(Ok(head.clone()), |commit| oid(&commit))?;
-                Phase::Merged { commit: Some(commit) }
-            }
-            other => return Err(format!("the host calls the request `{}`", short(other, NAME))),
-        };
-        let (mergeable, review) = match self.detailed_merge_status.as_str() {
-            _ if self.has_conflicts => (Mergeable::Conflict, Review::NotNeeded),
-            "mergeable" => (Mergeable::Yes, Review::NotNeeded),
-            "need_rebase" => (Mergeable::Behind, Review::NotNeeded),
-            "conflict" => (Mergeable::Conflict, Review::NotNeeded),
-            "not_approved" => (Mergeable::Blocked, Review::Needed),
-            "requested_changes" => (Mergeable::Blocked, Review::ChangesWanted),
-            "checking" | "unchecked" | "preparing" | "approvals_syncing" | "" => {
-                (Mergeable::Unknown, Review::NotNeeded)
-            }
-            _ => (Mergeable::Blocked, Review::NotNeeded),
-        };
-        let mut seen = Seen {
-            phase,
-            draft: self.draft,
-            mergeable,
-            review,
-            pending: Vec::new(),
-            passed: 0,
-            red: Vec::new(),
-            stuck: Vec::new(),
-            wanted: Vec::new(),
-            remarks: Vec::new(),
-            queued: self.merge_when_pipeline_succeeds,
-            head,
-        };
-        // A pipeline of an earlier push says nothing about this one.
-        let of_head = |pipeline: &Pipeline| pipeline.sha == seen.head.as_str();
-        let pipeline = [self.head_pipeline, self.pipeline].into_iter().flatten().find(of_head);
-        if let Some(pipeline) = pipeline {
-            let name = "pipeline".to_owned();
-            match pipeline.status.as_str() {
-                "success" | "skipped" => seen.passed = 1,
-                "failed" => seen.red.push(RedCheck { name, url: opened(0, &pipeline.web_url).url }),
-                "canceled" | "canceling" | "manual" => seen.stuck.push(name),
-                _ => seen.pending.push(name),
-            }
-        }
-        Ok(seen)
     }
 }
 

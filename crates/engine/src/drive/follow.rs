@@ -8,16 +8,13 @@ use piton_core::host::{Failure, Kind, NoPlace, Place};
 use piton_core::plan::{Oid, Requests};
 use piton_core::run::request::{self, Judgement, Phase, Push, Request, Seen, Step};
 use piton_core::run::{Command, RequestFact};
-use piton_core::terminal::clean_text;
 use piton_core::time::Timestamp;
 
 use super::order::{Order, Trouble};
+use super::remarks::Enquiry;
 use crate::git::{LandingLease, Moved, Repo};
 use crate::host::{Host, Question};
 use crate::{clock, crash};
-
-/// What an agent gets of the output of the host's checks: the end of it, which names the error.
-const LOG: usize = 12_000;
 
 /// Until when the host accepts no questions.
 #[derive(Debug, Default)]
@@ -205,10 +202,17 @@ impl Follower<'_> {
         let Some(opened) = &self.request.opened else {
             return Ok(Err("the request has no number".to_owned()));
         };
-        Ok(match self.asked(place, words::view(place, opened.number), true)? {
-            Ok(answer) => words::seen(place, &answer),
-            Err(failure) => Err(told(&failure)),
-        })
+        let answer = match self.asked(place, words::view(place, opened.number), true)? {
+            Ok(answer) => answer,
+            Err(failure) => return Ok(Err(told(&failure))),
+        };
+        let mut seen = match words::seen(place, &answer) {
+            Ok(seen) => seen,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let ask = |ask| self.asked(place, ask, true);
+        let enquiry = Enquiry { place, number: opened.number, ask: &ask };
+        Ok(enquiry.complete(&mut seen, &answer)?.map(|()| seen).map_err(|failure| told(&failure)))
     }
 
     fn look(&self) -> Result<Vec<Command>, Trouble> {
@@ -236,19 +240,11 @@ impl Follower<'_> {
         }
         let mut log = String::new();
         if let Judgement::SendBack { .. } = judged {
-            if let (Some(opened), false) = (&self.request.opened, seen.wanted.is_empty())
-                && let Some(ask) = words::line_remarks(place, opened.number)
-                // Without them the agent reads the review alone.
-                && let Ok(answer) = self.asked(place, ask, true)?
-                && let Ok(remarks) = words::remarks_on_lines(&answer)
-            {
-                seen.remarks.extend(remarks);
-            }
-            if let Some(ask) = seen.red.first().and_then(|check| words::log(place, check))
-                && let Ok(answer) = self.asked(place, ask, true)?
-            {
-                log = end_of(&clean_text(&answer));
-            }
+            let ask = |ask| self.asked(place, ask, true);
+            let number = self.request.opened.as_ref().map_or(0, |opened| opened.number);
+            let enquiry = Enquiry { place, number, ask: &ask };
+            enquiry.add_line_remarks(&mut seen)?;
+            log = enquiry.log(&seen)?;
         }
         let (task, fence) = (order.task.id.clone(), order.fence());
         Ok(vec![Command::RequestSeen { task, fence, seen: Box::new(seen), log, tip }])
@@ -311,18 +307,5 @@ fn told(failure: &Failure) -> String {
     match failure.hint() {
         Some(hint) => format!("{failure}; {hint}"),
         None => failure.to_string(),
-    }
-}
-
-/// The end of a text, from the beginning of a line.
-fn end_of(text: &str) -> String {
-    let mut from = text.len().saturating_sub(LOG);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    let end = &text[from..];
-    match (from, end.split_once('\n')) {
-        (1.., Some((_, whole))) => whole.to_owned(),
-        _ => end.to_owned(),
     }
 }

@@ -25,6 +25,7 @@ mod order;
 mod perform;
 mod plan;
 mod reconcile;
+mod remarks;
 mod round;
 mod wind_up;
 mod work;

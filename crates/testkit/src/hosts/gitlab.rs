@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::acts::{self, NotOpened, Obstacle};
 use super::args::Args;
+use super::gitlab_json::{named_reviewers, pipeline_of};
 use super::reply::{Reply, Said, boxed, json, line, refused, said};
 use super::repository::Repository;
 use super::state::{Check, CheckResult, Comment, Method, Phase, Request, State};
@@ -186,8 +187,8 @@ impl Glab<'_> {
             if is_open { acts::obstacles(self.state, self.repository, request.number) } else { Vec::new() };
         let checks = self.state.checks_of(&request.head);
         let newest = (!checks.is_empty()).then(|| json!({
-            "id": 77, "iid": 7, "status": pipeline(checks), "sha": request.head, "ref": request.branch,
-            "source": "push", "web_url": format!("https://{}/{}/-/pipelines/77", self.state.host, self.state.full_name()),
+            "id": pipeline_of(&request.head), "iid": 7, "status": pipeline(checks), "sha": request.head, "ref": request.branch,
+            "source": "push", "web_url": format!("https://{}/{}/-/pipelines/{}", self.state.host, self.state.full_name(), pipeline_of(&request.head)),
         }));
         let status = if !is_open {
             "not_open"
@@ -220,7 +221,7 @@ impl Glab<'_> {
             "labels": request.labels, "web_url": self.url(request.number), "author": {"username": "me"},
             "created_at": request.created_at, "updated_at": request.updated_at,
             "head_pipeline": newest.clone(), "pipeline": newest, "merge_error": null,
-            "user_notes_count": request.comments.len(),
+            "user_notes_count": request.comments.len(), "reviewers": named_reviewers(request),
         })
     }
 

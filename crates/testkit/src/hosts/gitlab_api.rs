@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::Args;
 use super::gitlab::Glab;
+use super::gitlab_json::{pipeline_of, reviewers, user_of};
 use super::reply::{Reply, Said, json, refused};
 use super::state::{Check, CheckResult, Comment, Issue, Phase, Request};
 
@@ -83,8 +84,13 @@ impl Glab<'_> {
                 match rest {
                     [] => Ok(json(&self.shown(request))),
                     ["notes" | "discussions"] => {
-                        Ok(json(&Value::Array(discussions(request, rest[0] == "notes"))))
+                        let mut all = discussions(request, rest[0] == "notes");
+                        if asks("sort") == Some("desc") {
+                            all.reverse();
+                        }
+                        Ok(json(&Value::Array(all)))
                     }
+                    ["reviewers"] => Ok(json(&Value::Array(reviewers(request)))),
                     ["pipelines"] => Ok(json(&json!([self.shown(request)["pipeline"]]))),
                     _ => Err(missing()),
                 }
@@ -93,28 +99,30 @@ impl Glab<'_> {
                 self.note(&[(*at).to_owned(), format!("--message={}", field("body"))], true)?;
                 Ok(json(&json!({"id": self.state.next_id() - 1, "body": field("body")})))
             }
-            ("GET", ["pipelines", _, "jobs"]) => {
-                let checks = self
-                    .state
-                    .requests
-                    .iter()
-                    .rev()
-                    .map(|request| self.state.checks_of(&request.head))
-                    .find(|checks| !checks.is_empty());
-                let job = |(at, check): (usize, &Check)| json!({"id": at + 1, "name": check.name, "status": job(check.result), "allow_failure": false, "stage": "test"});
-                Ok(json(&Value::Array(checks.unwrap_or_default().iter().enumerate().map(job).collect())))
+            ("GET", ["pipelines", at, "jobs"]) => {
+                let commit = self.commit_of(number(at)?).ok_or_else(missing)?;
+                let all = self.state.checks_of(&commit).iter().enumerate();
+                let wanted = asks("scope[]");
+                let fits =
+                    |(_, check): &(usize, &Check)| wanted.is_none_or(|wanted| wanted == job(check.result));
+                let job = |(at, check): (usize, &Check)| {
+                    let id = pipeline_of(&commit) * 100 + at as u64;
+                    let page = format!("https://{}/{}/-/jobs/{id}", self.state.host, self.state.full_name());
+                    json!({"id": id, "name": check.name, "status": job(check.result), "allow_failure": false, "stage": "test", "web_url": page})
+                };
+                Ok(json(&Value::Array(all.filter(fits).map(job).collect())))
             }
             ("GET", ["jobs", at, "trace"]) => {
-                let checks = self
-                    .state
-                    .requests
-                    .iter()
-                    .rev()
-                    .map(|request| self.state.checks_of(&request.head))
-                    .find(|checks| !checks.is_empty());
-                let at = number(at)?.checked_sub(1).and_then(|at| usize::try_from(at).ok());
-                let check = at.and_then(|at| checks.unwrap_or_default().get(at)).ok_or_else(missing)?;
+                let at = number(at)?;
+                let commit = self.commit_of(at / 100).ok_or_else(missing)?;
+                let nth = usize::try_from(at % 100).unwrap_or_default();
+                let check = self.state.checks_of(&commit).get(nth).ok_or_else(missing)?;
                 Ok(Reply { stdout: check.log.clone(), code: 0, stderr: String::new() })
+            }
+            ("GET", ["members", "all", at]) => {
+                let at = number(at)?;
+                let level = self.access_level(at).ok_or_else(missing)?;
+                Ok(json(&json!({"id": at, "access_level": level, "state": "active"})))
             }
             ("GET", ["issues"]) => {
                 let (label, milestone) = (asks("labels"), asks("milestone"));
@@ -178,6 +186,29 @@ impl Glab<'_> {
     }
 }
 
+impl Glab<'_> {
+    /// The commit that a pipeline is for.
+    fn commit_of(&self, pipeline: u64) -> Option<String> {
+        let heads = self.state.requests.iter().map(|request| request.head.clone());
+        let targets = self.state.requests.iter().filter_map(|request| self.repository.tip(&request.base));
+        heads.chain(targets).find(|commit| pipeline_of(commit) == pipeline)
+    }
+
+    /// What a person may do, if they are a member: reviewers are, and others by the role of what they wrote.
+    fn access_level(&self, user: u64) -> Option<u64> {
+        self.state.requests.iter().find_map(|request| {
+            let reviewer = request.reviews.iter().find(|review| user_of(&review.by) == user).map(|_| 40);
+            let role = request.comments.iter().find(|comment| user_of(&comment.by) == user);
+            reviewer.or_else(|| match role?.role.as_str() {
+                "OWNER" => Some(50),
+                "MEMBER" | "COLLABORATOR" => Some(30),
+                "GUEST" => Some(10),
+                _ => None,
+            })
+        })
+    }
+}
+
 fn job(result: CheckResult) -> &'static str {
     match result {
         CheckResult::Pending => "running",
@@ -189,7 +220,7 @@ fn job(result: CheckResult) -> &'static str {
 
 fn note(comment: &Comment) -> Value {
     json!({
-        "id": comment.id, "body": comment.body, "author": {"username": comment.by}, "system": false,
+        "id": comment.id, "body": comment.body, "author": {"username": comment.by, "id": user_of(&comment.by)}, "system": comment.role == "SYSTEM",
         "created_at": comment.at, "updated_at": comment.at, "resolvable": false, "internal": false, "type": null,
     })
 }
@@ -201,7 +232,7 @@ fn discussions(request: &Request, flat: bool) -> Vec<Value> {
         let lines = review.lines.iter().map(|(path, line, text)| (Some((path.clone(), *line)), text.clone()));
         first.into_iter().chain(lines).enumerate().map(move |(nth, (place, body))| {
             json!({
-                "id": review.id * 100 + nth as u64, "body": body, "author": {"username": review.by}, "system": false,
+                "id": review.id * 100 + nth as u64, "body": body, "author": {"username": review.by, "id": user_of(&review.by)}, "system": false,
                 "created_at": review.at, "updated_at": review.at, "resolvable": true, "resolved": review.resolved,
                 "type": if place.is_some() { "DiffNote" } else { "DiscussionNote" },
                 "position": place.map(|(path, line)| json!({"new_path": path, "new_line": line, "position_type": "text"})),

@@ -16,6 +16,7 @@ mod github_json;
 mod gitlab;
 mod gitlab_api;
 mod gitlab_issues;
+mod gitlab_json;
 mod program;
 mod reply;
 mod repository;
