@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::answer::{Ask, MOST, NAME, ask, oid, opened, parse, short, text};
 use super::{Kind, Place};
+use crate::plan::Oid;
 use crate::run::request::{Mergeable, Phase, RedCheck, Remark, Review, Seen};
 
 /// The role of a Developer, the first that may push. People with less have no say.
@@ -14,10 +15,28 @@ const DEVELOPER: u64 = 30;
 const AUTHORS: usize = 20;
 
 /// The jobs that made a pipeline red; none if it is not known which pipeline that is.
-pub fn failed_jobs(place: &Place, seen: &Seen) -> Option<Ask> {
-    let [pipeline] = seen.red.as_slice() else { return None };
+pub fn failed_jobs(place: &Place, red: &[RedCheck]) -> Option<Ask> {
+    let [pipeline] = red else { return None };
     let number = number_in(place, &pipeline.url, "/-/pipelines/")?;
     Some(ask(["api", &format!("{}/pipelines/{number}/jobs?scope[]=failed&per_page=100", place.api_path())]))
+}
+
+/// The latest pipeline of a branch at a commit.
+pub(super) fn pipelines(place: &Place, branch: &str, commit: &Oid) -> Ask {
+    let branch: String = branch.split('/').collect::<Vec<_>>().join("%2F");
+    let query = format!("sha={commit}&ref={branch}&order_by=id&sort=desc&per_page=1");
+    ask(["api", &format!("{}/pipelines?{query}", place.api_path())])
+}
+
+/// What is red in the answer to [`pipelines`]: the pipeline as a whole.
+pub fn red_pipeline(answer: &[u8]) -> Result<Vec<RedCheck>, String> {
+    let all: Vec<Pipeline> = parse(answer)?;
+    let latest = all.into_iter().next().filter(|pipeline| pipeline.status == "failed");
+    Ok(latest.map(|pipeline| red(&pipeline)).into_iter().collect())
+}
+
+fn red(pipeline: &Pipeline) -> RedCheck {
+    RedCheck { name: "pipeline".to_owned(), url: opened(0, &pipeline.web_url).url }
 }
 
 /// The answer to [`failed_jobs`].
@@ -261,6 +280,7 @@ impl GitLabRequest {
             pending: Vec::new(),
             passed: 0,
             red: Vec::new(),
+            red_on_target: Vec::new(),
             stuck: Vec::new(),
             wanted: Vec::new(),
             remarks: Vec::new(),
@@ -274,7 +294,7 @@ impl GitLabRequest {
             let name = "pipeline".to_owned();
             match pipeline.status.as_str() {
                 "success" | "skipped" => seen.passed = 1,
-                "failed" => seen.red.push(RedCheck { name, url: opened(0, &pipeline.web_url).url }),
+                "failed" => seen.red.push(red(&pipeline)),
                 "canceled" | "canceling" | "manual" => seen.stuck.push(name),
                 _ => seen.pending.push(name),
             }

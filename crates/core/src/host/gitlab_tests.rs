@@ -17,7 +17,7 @@ fn a_red_pipeline_is_asked_for_its_jobs_and_each_job_for_what_it_printed() {
     let mut seen = request(&format!(
         r#""head_pipeline": {{"status": "failed", "sha": "{HEAD}", "web_url": "https://gitlab.com/acme/group/widgets/-/pipelines/12"}}"#
     ));
-    let asked = failed_jobs(&place(), &seen).expect("a pipeline");
+    let asked = failed_jobs(&place(), &seen.red).expect("a pipeline");
     let path = "projects/acme%2Fgroup%2Fwidgets";
     assert_eq!(asked.words, ["api", &format!("{path}/pipelines/12/jobs?scope[]=failed&per_page=100")]);
     seen.red = red_jobs(

@@ -176,6 +176,28 @@ pub fn log(place: &Place, check: &RedCheck) -> Option<Ask> {
     run.bytes().all(|byte| byte.is_ascii_digit()).then(|| ask(["run", "view", run, "--log-failed"]))
 }
 
+/// What the host's checks say about the target at this commit. Which of them are red is in [`red_names`].
+pub fn target_checks(place: &Place, target: &str, tip: &Oid) -> Vec<Ask> {
+    let commit = format!("{}/commits/{tip}", place.api_path());
+    match place.kind {
+        Kind::GitHub => vec![
+            ask(["api", &format!("{commit}/check-runs?filter=latest&per_page=100")]),
+            ask(["api", &format!("{commit}/status?per_page=100")]),
+        ],
+        Kind::GitLab => vec![gitlab::pipelines(place, target, tip)],
+    }
+}
+
+/// The red ones in an answer to [`target_checks`] of GitHub.
+pub fn red_names(answer: &[u8]) -> Result<Vec<String>, String> {
+    let all: GitHubChecks = parse(answer)?;
+    let ended = |end: Option<&str>| end.is_some_and(|end| matches!(end, "failure" | "error"));
+    let runs = all.check_runs.into_iter().filter(|run| ended(run.conclusion.as_deref())).map(|run| run.name);
+    let statuses =
+        all.statuses.into_iter().filter(|status| ended(status.state.as_deref())).map(|one| one.context);
+    Ok(runs.chain(statuses).map(|name| short(&name, NAME)).collect())
+}
+
 /// The open request among the answers to [`list`].
 pub fn listed(place: &Place, answer: &[u8]) -> Result<Option<Opened>, String> {
     let opened = match place.kind {
@@ -264,6 +286,30 @@ struct GitLabName {
 struct Login {
     #[serde(default)]
     login: String,
+}
+
+#[derive(Deserialize)]
+struct GitHubChecks {
+    #[serde(default)]
+    check_runs: Vec<GitHubRun>,
+    #[serde(default)]
+    statuses: Vec<GitHubStatus>,
+}
+
+#[derive(Deserialize)]
+struct GitHubRun {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    conclusion: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct GitHubStatus {
+    #[serde(default)]
+    context: String,
+    #[serde(default)]
+    state: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -378,6 +424,7 @@ impl GitHubRequest {
             pending: Vec::new(),
             passed: 0,
             red: Vec::new(),
+            red_on_target: Vec::new(),
             stuck: Vec::new(),
             wanted: Vec::new(),
             remarks: Vec::new(),

@@ -80,6 +80,23 @@ fn checks_of_both_kinds_are_counted_by_how_they_ended() {
 }
 
 #[test]
+fn red_checks_of_a_commit_are_read_from_both_lists() {
+    let runs = br#"{"total_count": 3, "check_runs": [{"name": "a", "conclusion": "failure"}, {"name": "b", "conclusion": "success"},
+        {"name": "c", "conclusion": null}]}"#;
+    let statuses = br#"{"state": "failure", "statuses": [{"context": "d", "state": "error"}, {"context": "e", "state": "pending"}]}"#;
+    assert_eq!(red_names(runs), Ok(vec!["a".to_owned()]));
+    assert_eq!(red_names(statuses), Ok(vec!["d".to_owned()]));
+    let tip = Oid::new(HEAD).expect("a commit");
+    let asked = target_checks(&place(Kind::GitHub), "main", &tip);
+    assert_eq!(
+        asked[0].words[1],
+        format!("repos/acme/widgets/commits/{HEAD}/check-runs?filter=latest&per_page=100")
+    );
+    let asked = target_checks(&place(Kind::GitLab), "release/1", &tip);
+    assert!(asked[0].words[1].contains(&format!("/pipelines?sha={HEAD}&ref=release%2F1&")), "{asked:?}");
+}
+
+#[test]
 fn only_people_who_have_a_say_are_heard() {
     let seen = github(
         r#"{"reviewDecision": "CHANGES_REQUESTED", "reviews": [

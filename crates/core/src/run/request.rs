@@ -13,6 +13,9 @@ use crate::time::{Span, Timestamp};
 const HEADS: usize = 16;
 /// So many remarks of reviewers are known to be delivered. More than a review of one task has.
 const DELIVERED: usize = 500;
+/// How often the target is looked at for a commit that the host claims, before a person is asked. A host shows a merge to git within
+/// seconds, and two looks are half a minute apart.
+pub(super) const LOOKS: u32 = 10;
 /// How often the host may reject the merge of one commit before a person is asked.
 const REFUSALS: u32 = 3;
 
@@ -52,6 +55,9 @@ pub struct Request {
     /// The commit that the host made of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Oid>,
+    /// How often the target was looked at and did not have that commit.
+    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
+    pub missing: u32,
 }
 
 /// A request by its name on the host.
@@ -123,6 +129,10 @@ pub enum RequestFact {
     Merged {
         commit: Oid,
     },
+    /// The target was fetched, and does not have the commit that the host named.
+    Missing {
+        commit: Oid,
+    },
 }
 
 /// What a host says about a request, in words that hold for every host.
@@ -142,6 +152,9 @@ pub struct Seen {
     pub passed: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub red: Vec<RedCheck>,
+    /// Those of them that are red on the target's own head, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub red_on_target: Vec<String>,
     /// Checks that ended and judged nothing: cancelled, timed out, not started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stuck: Vec<String>,
@@ -305,7 +318,15 @@ pub fn judge(
     }
     let news: Vec<&Remark> =
         seen.wanted.iter().filter(|remark| !request.delivered.contains(&remark.id)).collect();
-    if !seen.red.is_empty() && seen.pending.is_empty() || !news.is_empty() {
+    let has_ended = seen.pending.is_empty();
+    let own: Vec<&RedCheck> = seen.own_red().collect();
+    // The target's fault at the last look, and not any more: the checks have to run again.
+    let last = request.seen.as_ref().filter(|last| last.head == seen.head);
+    let was_excused = |check: &&RedCheck| last.is_some_and(|last| last.red_on_target.contains(&check.name));
+    if has_ended && !own.is_empty() && own.iter().all(was_excused) && news.is_empty() {
+        return Judgement::BringUp { reason: format!("the target is not red any more where {name} was") };
+    }
+    if !own.is_empty() && has_ended || !news.is_empty() {
         let reason = seen.complaint(&name);
         if request.rounds >= settings.rounds {
             return stuck(format!("{reason}; it was sent back {} times already", request.rounds));
@@ -314,7 +335,11 @@ pub fn judge(
         let remarks = seen.wanted.iter().chain(&seen.remarks).map(|remark| remark.id.clone()).collect();
         return Judgement::SendBack { reason, feedback, remarks };
     }
-    let is_through = seen.pending.is_empty() && seen.stuck.is_empty();
+    // What is left of them is not the work's fault, and the host may not insist on a check.
+    if has_ended && !seen.red.is_empty() {
+        return Judgement::Wait;
+    }
+    let is_through = has_ended && seen.stuck.is_empty();
     // A host that has just got the branch may not have begun its checks.
     let is_settled =
         seen.passed > 0 || request.pushed_at.is_none_or(|at| now < at || now.since(at) >= settings.settle);
@@ -359,6 +384,7 @@ impl Request {
             rounds: 0,
             delivered: Vec::new(),
             merged: None,
+            missing: 0,
         }
     }
 
@@ -409,6 +435,7 @@ impl Request {
                 request.merged = Some(commit.clone());
                 request.step = Step::Take;
             }
+            RequestFact::Missing { .. } => request.missing += 1,
         }
         Some(request)
     }
@@ -432,6 +459,7 @@ impl Request {
             refusals: 0,
             refused: None,
             merged: None,
+            missing: 0,
             ..self
         }
     }
@@ -458,7 +486,8 @@ impl Request {
         let is_asked_for = settings.merge == MergeBy::Person && seen.mergeable == Mergeable::Yes;
         let is_reviewed = matches!(seen.review, Review::NotNeeded | Review::Approved);
         let is_ruled_out = seen.mergeable == Mergeable::Blocked && !seen.queued;
-        let is_held = seen.draft || !is_reviewed || is_ruled_out || !seen.stuck.is_empty();
+        let is_target = !seen.red.is_empty() && seen.own_red().next().is_none();
+        let is_held = seen.draft || !is_reviewed || is_ruled_out || !seen.stuck.is_empty() || is_target;
         is_held || is_asked_for || self.refusals >= REFUSALS
     }
 
@@ -477,7 +506,17 @@ impl Request {
             Step::Push => return format!("{} is about to be pushed", self.branch),
             Step::Open => return format!("a request for {} is about to be opened", self.branch),
             Step::Merge => return format!("the host is asked to merge {name}"),
-            Step::Take => return format!("the host has merged {name}: the local target follows"),
+            Step::Take => {
+                return match &self.merged {
+                    Some(commit) if self.missing > 0 => {
+                        format!(
+                            "the host says that it merged {name} as {}, and the target does not have that",
+                            commit.short()
+                        )
+                    }
+                    _ => format!("the host has merged {name}: the local target follows"),
+                };
+            }
             Step::Follow => {}
         }
         let url = self.opened.as_ref().map(|opened| format!(" ({})", opened.url)).unwrap_or_default();
@@ -509,8 +548,14 @@ impl Seen {
         if !self.stuck.is_empty() {
             return format!("a check did not judge, run it again on the host: {}", listed(&self.stuck));
         }
-        if !self.red.is_empty() {
+        if self.own_red().next().is_some() {
             return self.complaint(&request.name());
+        }
+        if !self.red.is_empty() {
+            return format!(
+                "it waits for the target, where the same checks are red: {}",
+                listed(&self.red_on_target)
+            );
         }
         match (self.review, self.mergeable) {
             _ if self.draft => "it is a draft, a person has to mark it as ready".to_owned(),
@@ -525,8 +570,13 @@ impl Seen {
         }
     }
 
+    /// The red checks that are not red on the target, too.
+    fn own_red(&self) -> impl Iterator<Item = &RedCheck> {
+        self.red.iter().filter(|check| !self.red_on_target.contains(&check.name))
+    }
+
     fn complaint(&self, name: &str) -> String {
-        let red: Vec<&str> = self.red.iter().take(3).map(|check| check.name.as_str()).collect();
+        let red: Vec<&str> = self.own_red().take(3).map(|check| check.name.as_str()).collect();
         match (red.as_slice(), self.wanted.first()) {
             ([], Some(remark)) => format!("a review of {name} by {} asks for changes", remark.by),
             (red, _) => format!("checks of {name} are red on the host: {}", red.join(", ")),
@@ -536,7 +586,7 @@ impl Seen {
     /// What the next agent reads about it.
     fn feedback(&self, delivered: &[String]) -> String {
         let mut text = String::new();
-        for check in &self.red {
+        for check in self.own_red() {
             text +=
                 &format!("The check `{}` failed on the host. {}\n", check.name.replace('`', "'"), check.url);
         }

@@ -32,6 +32,7 @@ fn green() -> Seen {
         pending: Vec::new(),
         passed: 2,
         red: Vec::new(),
+        red_on_target: Vec::new(),
         stuck: Vec::new(),
         wanted: Vec::new(),
         remarks: Vec::new(),
@@ -109,6 +110,19 @@ fn red_checks_are_sent_back_when_all_have_ended_and_so_often_at_most() {
     assert!(feedback.contains("https://ci/1"), "{feedback}");
     let tired = Request { rounds: 3, ..open() };
     assert!(is_stuck(&judged(MergeBy::Piton, &tired, &red())));
+}
+
+#[test]
+fn what_is_red_on_the_target_too_is_not_sent_back_and_not_merged() {
+    let excused = Seen { red_on_target: vec!["build".to_owned()], ..red() };
+    for merge in MergeBy::ALL.map(|(_, merge)| merge) {
+        assert_eq!(judged(merge, &open(), &excused), Judgement::Wait);
+        let reviewed = Seen { wanted: vec![remark("r1")], ..excused.clone() };
+        assert!(matches!(judged(merge, &open(), &reviewed), Judgement::SendBack { .. }));
+        let waited = Request { seen: Some(Box::new(excused.clone())), ..open() };
+        assert!(matches!(judged(merge, &waited, &red()), Judgement::BringUp { .. }));
+        assert_eq!(judged(merge, &waited, &excused), Judgement::Wait);
+    }
 }
 
 #[test]

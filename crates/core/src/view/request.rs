@@ -26,6 +26,9 @@ pub(super) fn describe(fact: &RequestFact) -> (Tone, String) {
         RequestFact::Returned { reason } => {
             (Tone::Plain, format!("it is proven again: {}", one_line(reason)))
         }
+        RequestFact::Missing { commit } => {
+            (Tone::Warning, format!("the target does not have {}, which the host names", commit.short()))
+        }
         RequestFact::Merged { commit } => (Tone::Good, format!("the host merged it as {}", commit.short())),
     }
 }

@@ -45,6 +45,7 @@ fn seen() -> Seen {
         pending: Vec::new(),
         passed: 1,
         red: Vec::new(),
+        red_on_target: Vec::new(),
         stuck: Vec::new(),
         wanted: Vec::new(),
         remarks: Vec::new(),
@@ -110,6 +111,24 @@ fn a_task_lands_when_the_host_has_merged_it_and_not_before() {
 }
 
 #[test]
+fn a_person_is_asked_when_the_target_never_gets_the_commit_that_the_host_claims() {
+    let mut bench = open();
+    let merged = said(&bench, Seen { phase: Phase::Merged { commit: Some(oid(99)) }, ..seen() }, 99);
+    bench.accept(&merged);
+    let missing = moved(&bench, RequestFact::Missing { commit: oid(99) });
+    for _ in 0..9 {
+        bench.accept(&missing);
+        assert_eq!((step(&bench), bench.task("a").decided), (Some(Step::Take), Status::Merging));
+    }
+    let waits = bench.task("a").progress.waits.clone().expect("words");
+    assert!(waits.contains("the target does not have that"), "{waits}");
+    let other = moved(&bench, RequestFact::Missing { commit: oid(98) });
+    assert!(bench.refuse(&other).stale);
+    bench.accept(&missing);
+    assert_eq!(bench.task("a").decided, Status::Blocked);
+}
+
+#[test]
 fn a_red_check_of_the_host_goes_to_an_agent_and_costs_no_attempt() {
     let mut bench = open();
     let red = RedCheck { name: "build".to_owned(), url: String::new() };
@@ -126,6 +145,51 @@ fn a_red_check_of_the_host_goes_to_an_agent_and_costs_no_attempt() {
     let (class, feedback) = failed.expect("it failed");
     assert_eq!(class, Class::SentBack);
     assert!(feedback.contains("`build`") && feedback.contains("it broke"), "{feedback}");
+}
+
+fn red(names: &[&str], on_target: &[&str]) -> Seen {
+    let check = |name: &&str| RedCheck { name: (*name).to_owned(), url: String::new() };
+    let on_target = on_target.iter().map(|name| (*name).to_owned()).collect();
+    Seen { passed: 0, red: names.iter().map(check).collect(), red_on_target: on_target, ..seen() }
+}
+
+#[test]
+fn what_is_red_on_the_target_too_is_waited_for_and_is_nobodys_fault() {
+    let mut bench = open();
+    let excused = said(&bench, red(&["build"], &["build"]), TREE + 2000);
+    bench.accept(&excused);
+    let task = bench.task("a");
+    let request = task.progress.request.clone().expect("it is there");
+    assert_eq!((task.decided, request.rounds, step(&bench)), (Status::Merging, 0, Some(Step::Follow)));
+    let waits = task.progress.waits.clone().expect("words");
+    assert!(waits.contains("waits for the target, where the same checks are red: build"), "{waits}");
+    assert!(request.waits_for_person(&Requests::default()), "a person is told");
+    // The target is green again: the checks of the request run again, and no agent is asked.
+    let over = said(&bench, red(&["build"], &[]), TREE + 2000);
+    bench.accept(&over);
+    assert_eq!(bench.task("a").decided, Status::Verified);
+    let prepare = bench.prepare_landing("a", TREE, &["a"]);
+    bench.accept(&prepare);
+    let pushed = moved(&bench, RequestFact::Pushed { head: oid(TREE + 3000) });
+    bench.accept(&pushed);
+    // Red again and the target is not: that is the work's own.
+    let own = said(&bench, red(&["build"], &[]), TREE + 2000);
+    bench.accept(&own);
+    let request = bench.task("a").progress.request.clone().expect("it stays");
+    assert_eq!((bench.task("a").decided, request.rounds), (Status::Failed, 1));
+}
+
+#[test]
+fn only_what_is_the_works_own_goes_to_an_agent() {
+    let mut bench = open();
+    let both = said(&bench, red(&["build", "lint"], &["lint"]), TREE + 2000);
+    bench.accept(&both);
+    let feedback = bench.journal.iter().rev().find_map(|recorded| match &recorded.event {
+        Event::Failed { feedback, .. } => Some(feedback.clone()),
+        _ => None,
+    });
+    let feedback = feedback.expect("it failed");
+    assert!(feedback.contains("`build`") && !feedback.contains("`lint`"), "{feedback}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The requests by which tasks land: pushed, opened, looked at, merged, and brought home. Each step can be repeated after a
 //! crash: it first looks what is there already.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use piton_core::host::request::{self as words, Ask, Opening};
 use piton_core::host::{Failure, Kind, NoPlace, Place};
@@ -122,15 +122,27 @@ impl Follower<'_> {
         if let Some(until) = site.host_rest.until(clock::now()) {
             return Ok(Err(Failure::RateLimited { host: place.host.clone(), until: Some(until) }));
         }
-        let host = Host::new(place.clone(), self.order.repo()?.top());
+        let repo = self.order.repo()?;
+        let host = Host::new(place.clone(), repo.top());
+        // An engine that is killed may leave it running: the next one waits for it, as for a git process.
+        let host = match repo.git().guarded() {
+            Some(guard) => host.guarded_by(Arc::clone(guard)),
+            None => host,
+        };
+        if !self.order.running.asks(&host) {
+            return Err(Trouble::Stopped);
+        }
         let question = if reads { Question::read(ask.words) } else { Question::write(ask.words) };
         let question = match ask.text {
             Some(text) => question.with_text(text),
             None => question,
         };
         let answer = host.ask(&question);
-        if let Err(failure) = &answer {
-            site.host_rest.note(failure);
+        match &answer {
+            // What it may have done shows at the next look.
+            Err(Failure::Stopped { .. }) => return Err(Trouble::Stopped),
+            Err(failure) => site.host_rest.note(failure),
+            Ok(_) => {}
         }
         Ok(answer.map(|answer| answer.stdout))
     }
@@ -226,9 +238,14 @@ impl Follower<'_> {
     /// Report what the host says, with what else is needed to judge it.
     fn said(&self, place: &Place, mut seen: Seen) -> Result<Vec<Command>, Trouble> {
         let (order, now) = (self.order, clock::now());
+        let ask = |ask| self.asked(place, ask, true);
+        let number = self.request.opened.as_ref().map_or(0, |opened| opened.number);
+        let enquiry = Enquiry { place, number, ask: &ask };
         let mut tip = None;
         let mut judged = request::judge(&self.settings, self.request, &seen, None, now);
-        if judged == Judgement::LookAtTarget {
+        // Whose fault that is shows on the target.
+        let is_red = judged != Judgement::Wait && !seen.red.is_empty() && seen.pending.is_empty();
+        if judged == Judgement::LookAtTarget || is_red {
             let target = order.target()?;
             tip = match order.repo()?.remote_branch(&self.settings.remote, target) {
                 Ok(tip) => tip,
@@ -236,13 +253,18 @@ impl Follower<'_> {
                     return Ok(self.waits(format!("{} cannot be reached: {error}", self.settings.remote)));
                 }
             };
+            if let (Some(tip), true) = (&tip, is_red) {
+                let names = match enquiry.red_on_target(target, tip)? {
+                    Ok(names) => names,
+                    Err(failure) => return Ok(self.waits(told(&failure))),
+                };
+                let red = seen.red.iter().map(|check| check.name.clone());
+                seen.red_on_target = red.filter(|name| names.contains(name)).collect();
+            }
             judged = request::judge(&self.settings, self.request, &seen, tip.as_ref(), now);
         }
         let mut log = String::new();
         if let Judgement::SendBack { .. } = judged {
-            let ask = |ask| self.asked(place, ask, true);
-            let number = self.request.opened.as_ref().map_or(0, |opened| opened.number);
-            let enquiry = Enquiry { place, number, ask: &ask };
             enquiry.add_line_remarks(&mut seen)?;
             log = enquiry.log(&seen)?;
         }
@@ -282,15 +304,16 @@ impl Follower<'_> {
 
     fn take(&self) -> Result<Vec<Command>, Trouble> {
         let Some(commit) = self.request.merged.clone() else { return Ok(Vec::new()) };
-        let (repo, target) = (self.order.repo()?, self.order.target()?);
+        let repo = self.order.repo()?;
         // Commits of one's own do not hold up what is there already.
         let waits = bring_target(self.order)?.err();
         let is_here =
             repo.find_commit(commit.as_str())?.is_some() && repo.is_ancestor(&commit, &self.order.tip()?)?;
         if !is_here {
-            let missing =
-                || format!("the host merged it as {}, and `{target}` does not have that", commit.short());
-            return Ok(self.waits(waits.unwrap_or_else(missing)));
+            return Ok(match waits {
+                Some(reason) => self.waits(reason),
+                None => self.moved(RequestFact::Missing { commit }),
+            });
         }
         crash::point("request.taken");
         let (task, fence, tree) = (self.order.task.id.clone(), self.order.fence(), repo.tree_of(&commit)?);

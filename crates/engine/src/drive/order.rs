@@ -20,6 +20,7 @@ use super::lanes::{Lane, Lanes};
 use crate::check_worktrees::{NoWorktree, Pool};
 use crate::checks::{AgentJob, Bench, Cut, First, NoResult, Passed};
 use crate::git::{GitError, Repo, Rescued, Worktree};
+use crate::host::Host;
 use crate::keeper::{Job, Keeper, KeeperError};
 use crate::project::Project;
 use crate::sandbox::Guard;
@@ -185,6 +186,8 @@ struct Inner {
     /// All so far. Several may be at work.
     jobs: Vec<Job>,
     agents: Vec<AgentJob>,
+    /// The program of a host that is being asked.
+    asks: Option<Host>,
 }
 
 impl Inner {
@@ -218,6 +221,13 @@ impl Running {
         job.is_some_and(|job| job.is_begun().unwrap_or(true))
     }
 
+    /// Note the program that is about to be asked, so that it ends with the action. `false`: it must not begin any more.
+    pub(super) fn asks(&self, host: &Host) -> bool {
+        let Ok(mut inner) = self.0.lock() else { return false };
+        inner.asks = Some(host.clone());
+        !inner.stopped
+    }
+
     pub(super) fn is_stopped(&self) -> bool {
         self.0.lock().is_ok_and(|inner| inner.stopped)
     }
@@ -237,6 +247,7 @@ impl Running {
             && !std::mem::replace(&mut inner.stopped, true)
         {
             inner.end_jobs();
+            inner.asks.iter().for_each(Host::stop);
         }
     }
 

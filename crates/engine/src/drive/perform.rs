@@ -77,8 +77,8 @@ fn carry_out(order: &Order) -> Vec<Command> {
         (Action::Prove { .. }, Trouble::Out(reason)) => {
             vec![Command::LandingWaits { task, fence, reason: reason.clone() }]
         }
-        // A landing that was interrupted is simply done again; nothing was moved.
-        (Action::Prove { .. } | Action::Land { .. }, Trouble::Stopped) => Vec::new(),
+        // A landing that was interrupted is simply done again; nothing was moved. A step of a request looks first.
+        (Action::Prove { .. } | Action::Land { .. } | Action::Request { .. }, Trouble::Stopped) => Vec::new(),
         // The work is verified: a git command that fails now is not a reason to pay for it again.
         (Action::Prove { .. } | Action::Land { .. }, _) if trouble.class() == Class::Transient => {
             vec![Command::LandingWaits { task, fence, reason: trouble.to_string() }]

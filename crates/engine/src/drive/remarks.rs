@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use piton_core::host::gitlab::{self, Notes};
 use piton_core::host::request::{self as words, Ask};
 use piton_core::host::{Failure, Kind, Place};
-use piton_core::run::request::{Phase, Review, Seen};
+use piton_core::plan::Oid;
+use piton_core::run::request::{Phase, RedCheck, Review, Seen};
 use piton_core::terminal::clean_text;
 
 use super::order::Trouble;
@@ -39,16 +40,9 @@ impl Enquiry<'_> {
         if self.place.kind != Kind::GitLab || seen.phase != Phase::Open {
             return Ok(Ok(()));
         }
-        if let Some(ask) = gitlab::failed_jobs(self.place, seen) {
-            match self.answer(ask)? {
-                // A pipeline may be red without any job that is, if its file is wrong.
-                Ok(Some(answer)) => match gitlab::red_jobs(&answer) {
-                    Ok(jobs) if !jobs.is_empty() => seen.red = jobs,
-                    _ => {}
-                },
-                Ok(None) => {}
-                Err(failure) => return Ok(Err(failure)),
-            }
+        match self.in_jobs(std::mem::take(&mut seen.red))? {
+            Ok(red) => seen.red = red,
+            Err(failure) => return Ok(Err(failure)),
         }
         let asking = match gitlab::verdicts(self.place, self.number, view) {
             None => BTreeSet::new(),
@@ -78,6 +72,41 @@ impl Enquiry<'_> {
         };
         let Ok(notes) = notes else { return Ok(Ok(())) };
         Ok(self.with_a_say(notes.authors())?.map(|have_a_say| notes.sort_into(seen, &have_a_say, &asking)))
+    }
+
+    /// A red pipeline as the jobs that failed in it.
+    fn in_jobs(&self, red: Vec<RedCheck>) -> Result<Result<Vec<RedCheck>, Failure>, Trouble> {
+        let Some(ask) = gitlab::failed_jobs(self.place, &red) else { return Ok(Ok(red)) };
+        Ok(self.answer(ask)?.map(|answer| {
+            let jobs = answer.and_then(|answer| gitlab::red_jobs(&answer).ok()).unwrap_or_default();
+            // A pipeline may be red without any job that is, if its file is wrong.
+            if jobs.is_empty() { red } else { jobs }
+        }))
+    }
+
+    /// Which checks are red on the target itself.
+    pub(super) fn red_on_target(
+        &self,
+        target: &str,
+        tip: &Oid,
+    ) -> Result<Result<BTreeSet<String>, Failure>, Trouble> {
+        let mut names = BTreeSet::new();
+        for ask in words::target_checks(self.place, target, tip) {
+            let answer = match self.answer(ask)? {
+                Ok(Some(answer)) => answer,
+                // A repository without such checks has none that are red.
+                Ok(None) => continue,
+                Err(failure) => return Ok(Err(failure)),
+            };
+            match self.place.kind {
+                Kind::GitHub => names.extend(words::red_names(&answer).unwrap_or_default()),
+                Kind::GitLab => match self.in_jobs(gitlab::red_pipeline(&answer).unwrap_or_default())? {
+                    Ok(red) => names.extend(red.into_iter().map(|check| check.name)),
+                    Err(failure) => return Ok(Err(failure)),
+                },
+            }
+        }
+        Ok(Ok(names))
     }
 
     /// Those of these people whose word counts.

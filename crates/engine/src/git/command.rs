@@ -155,6 +155,11 @@ impl Git {
         Git { guard: Some(guard), ..self.clone() }
     }
 
+    /// What its children hold open, for other programs that are to do the same.
+    pub fn guarded(&self) -> Option<&Arc<Lock>> {
+        self.guard.as_ref()
+    }
+
     pub fn dir(&self) -> &Utf8Path {
         &self.dir
     }

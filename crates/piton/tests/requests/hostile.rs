@@ -50,8 +50,23 @@ fn a_host_that_claims_a_merge_is_not_believed_before_the_target_has_the_commit()
     host.fault("pr view", 1, says(&lie));
     running.until_says("does not have that");
     assert_ne!(status(&sandbox, "T1"), "completed");
-    running.signal(rustix::process::Signal::KILL);
-    drop(running.wait());
+    assert_ne!(running.wait().code, Some(0));
+    assert_eq!(status(&sandbox, "T1"), "blocked");
+    let _ = sandbox.run("why T1").says("look at the host before you retry the task");
+}
+
+#[test]
+fn an_engine_that_is_stopped_does_not_wait_for_the_host() {
+    let (sandbox, host) = scene();
+    host.fault("pr view", 50, Trouble::Hang);
+    let mut running = by_requests(&sandbox, &host, "--task T1").spawn();
+    until("a look", || (host.count("pr view") > 0).then_some(()));
+    running.signal(rustix::process::Signal::INT);
+    running.until_says("Ctrl-C asked to stop");
+    running.signal(rustix::process::Signal::INT);
+    let _ = running.wait();
+    assert_eq!(host.count("pr view"), 1, "the first look was ended, and none began after it");
+    assert_eq!(status(&sandbox, "T1"), "merging");
 }
 
 #[test]

@@ -67,6 +67,34 @@ fn a_failed_job_of_gitlab_goes_to_the_next_agent_with_its_trace_and_what_members
     assert!(log.matches("noise").count() < 3_000, "the log is bounded");
 }
 
+/// The check is red on the target, then green there; the request's own turns green when its branch is pushed again.
+fn waits_for_a_red_target(sandbox: &Sandbox, host: &ScriptedHost) {
+    let target = host.tip("main").expect("a target");
+    host.checks("*", [("build", CheckResult::Red)]);
+    let running = by_requests(sandbox, host, "--task T1").spawn();
+    let head = until("a request", || host.requests().first().map(|request| request.head.clone()));
+    host.checks(&head, [("build", CheckResult::Red)]);
+    until("it is said", || {
+        let why = sandbox.run("why T1").stdout;
+        why.contains("it waits for the target, where the same checks are red: build").then_some(())
+    });
+    let _ = sandbox.run("inbox").says("the same checks are red: build");
+    host.checks("*", [("build", CheckResult::Green)]);
+    host.checks(&target, [("build", CheckResult::Green)]);
+    let _ = running.wait().exits(0);
+    let log = sandbox.run("log --json").exits(0).stdout;
+    assert!(log.contains("the target is not red any more"), "{log}");
+}
+
+#[test]
+fn what_is_red_on_the_target_too_costs_no_round() {
+    for (sandbox, host) in [scene(), gitlab()] {
+        waits_for_a_red_target(&sandbox, &host);
+        assert_eq!(status(&sandbox, "T1"), "completed");
+        assert_eq!(sandbox.read("T1.txt"), "done\n", "no agent was asked again");
+    }
+}
+
 #[test]
 fn a_reviewer_at_gitlab_sends_work_back_and_has_to_look_again() {
     let (sandbox, host) = gitlab();

@@ -6,7 +6,7 @@ use super::args::Args;
 use super::github::Gh;
 use super::github_json as show;
 use super::reply::{Said, json, refused};
-use super::state::Method;
+use super::state::{Check, CheckResult, Method};
 
 impl Gh<'_> {
     pub(super) fn api(&mut self, args: &[String]) -> Said {
@@ -67,6 +67,22 @@ impl Gh<'_> {
                 Ok(json(
                     &json!({"name": branch.join("/"), "commit": {"sha": tip}, "protected": !self.state.rules.required.is_empty()}),
                 ))
+            }
+            ("GET", ["commits", commit, "check-runs"]) => {
+                let run = |check: &Check| {
+                    let (status, end) = match check.result {
+                        CheckResult::Pending => ("in_progress", None),
+                        CheckResult::Green => ("completed", Some("success")),
+                        CheckResult::Red => ("completed", Some("failure")),
+                        CheckResult::Cancelled => ("completed", Some("cancelled")),
+                    };
+                    json!({"name": check.name, "status": status, "conclusion": end, "head_sha": commit})
+                };
+                let all: Vec<Value> = self.state.checks_of(commit).iter().map(run).collect();
+                Ok(json(&json!({"total_count": all.len(), "check_runs": all})))
+            }
+            ("GET", ["commits", commit, "status"]) => {
+                Ok(json(&json!({"state": "pending", "sha": commit, "total_count": 0, "statuses": []})))
             }
             ("GET", ["rules", "branches", ..]) => {
                 let checks: Vec<Value> =

@@ -389,7 +389,7 @@ impl Glab<'_> {
 }
 
 /// What all checks of a commit come to.
-fn pipeline(checks: &[Check]) -> &'static str {
+pub(super) fn pipeline(checks: &[Check]) -> &'static str {
     let any = |result| checks.iter().any(|check| check.result == result);
     if checks.is_empty() {
         ""

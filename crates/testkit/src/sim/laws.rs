@@ -33,6 +33,7 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("barriers_hold", barriers_hold(sim, event))?;
     named("budgets_end_as_planned", budgets_end_as_planned(sim, event))?;
     named("merges_are_green", requests::merges_are_green(sim, event))?;
+    named("nobody_pays_for_the_target", requests::nobody_pays_for_the_target(sim, event))?;
     named("limits_park", providers::limits_park(sim, event))?;
     named("one_looks_first", providers::one_looks_first(sim, event))?;
     named("the_refused_rest", providers::the_refused_rest(sim, event))?;

@@ -16,6 +16,8 @@ use super::scenario::{index, task_id};
 pub(super) struct Host {
     branches: BTreeMap<usize, CommitNo>,
     pulls: Vec<Pull>,
+    /// Until then the check is red on the target itself, too.
+    target_red_until: u64,
     /// Something was done twice, or over somebody's head.
     pub(super) broken: Option<String>,
 }
@@ -197,6 +199,11 @@ impl Sim {
                 self.happenings += 1;
                 self.host.pulls[at].wanted = Some(self.happenings);
             }
+            5 if !is_checked => {
+                self.coverage.saw("the check broke on the target, too");
+                self.host.target_red_until = self.time + self.rng.between(60_000, 1_800_000);
+                self.host.pulls[at].red = true;
+            }
             4 if !pull.red => {
                 self.coverage.saw("a person merged a request early");
                 self.host_merges(at, false);
@@ -255,6 +262,11 @@ impl Sim {
             pending: if is_checked { Vec::new() } else { vec![check()] },
             passed: u32::from(is_checked && !pull.red),
             red: if is_checked && pull.red { vec![red] } else { Vec::new() },
+            red_on_target: if pull.red && self.time < self.host.target_red_until {
+                vec![check()]
+            } else {
+                Vec::new()
+            },
             stuck: Vec::new(),
             wanted: pull.wanted.map(remark).into_iter().collect(),
             remarks: Vec::new(),
@@ -279,6 +291,7 @@ impl Sim {
             RequestFact::MergeAsked { .. } => "request: merge accepted",
             RequestFact::MergeRefused { .. } => "request: merge rejected",
             RequestFact::Merged { .. } => "request: merged",
+            RequestFact::Missing { .. } => "request: merged and missing",
         });
     }
 }
@@ -325,6 +338,17 @@ pub(super) fn merges_are_green(sim: &Sim, event: &Event) -> Verdict {
     ensure(sim.people.moves > 0 || sim.people.touched || base == target.as_ref(), || {
         format!("{task} is to be merged into a target that it was not proven on")
     })
+}
+
+/// No task is sent back for what is red on the target itself, too.
+pub(super) fn nobody_pays_for_the_target(sim: &Sim, event: &Event) -> Verdict {
+    let Event::Request { task, fact: RequestFact::SentBack { .. }, .. } = event else { return Ok(()) };
+    let request = known(sim, task).and_then(|task| task.progress.request.as_ref());
+    let seen = request.and_then(|request| request.seen.as_ref());
+    let is_own = |seen: &Seen| {
+        !seen.wanted.is_empty() || seen.red.iter().any(|check| !seen.red_on_target.contains(&check.name))
+    };
+    ensure(seen.is_some_and(|seen| is_own(seen)), || format!("{task} is sent back for a red target"))
 }
 
 /// A task is sent back by its host a bounded number of times.

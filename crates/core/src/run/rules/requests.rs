@@ -5,7 +5,7 @@ use super::{Decision, Rules};
 use crate::plan::{Oid, TaskId};
 use crate::run::command::{Refusal, Stop};
 use crate::run::event::{Class, Event};
-use crate::run::request::{self, Judgement, Request, RequestFact, Seen, Step};
+use crate::run::request::{self, Judgement, LOOKS, Request, RequestFact, Seen, Step};
 use crate::run::task::{Carried, Intent, Proof, Status, Task};
 
 impl<'a> Rules<'a> {
@@ -49,6 +49,22 @@ impl<'a> Rules<'a> {
             RequestFact::Opened { .. } => drop(at(Step::Open)?),
             RequestFact::MergeAsked { head } | RequestFact::MergeRefused { head, .. }
                 if at(Step::Merge)?.1.head == *head => {}
+            RequestFact::Missing { commit } => {
+                let (task, request) = at(Step::Take)?;
+                if request.merged.as_ref() != Some(commit) {
+                    return Err(Refusal::stale(format!("{id} has not been merged as {}", commit.short())));
+                }
+                let mut events = vec![Event::Request { task: id.clone(), fence, fact: fact.clone() }];
+                if request.missing + 1 >= LOOKS {
+                    let reason = format!(
+                        "the host says that it merged {} as {}, and after {LOOKS} looks the target does not have that commit: look at the host before you retry the task",
+                        request.name(),
+                        commit.short()
+                    );
+                    events.push(self.failure(task, Class::Defect, &reason, "", None));
+                }
+                return Ok(events);
+            }
             RequestFact::Pushed { .. }
             | RequestFact::MergeAsked { .. }
             | RequestFact::MergeRefused { .. } => {

@@ -151,7 +151,8 @@ impl Fold {
                 | RequestFact::Pushed { .. }
                 | RequestFact::Seen { .. }
                 | RequestFact::MergeAsked { .. }
-                | RequestFact::MergeRefused { .. } => {}
+                | RequestFact::MergeRefused { .. }
+                | RequestFact::Missing { .. } => {}
             },
             Event::Failed { task, class, reason, next, .. } => {
                 let said = reason.lines().next().unwrap_or_default();
