@@ -2,6 +2,7 @@
 //! their programs mean, and when a question is worth asking again. The engine's room of the same name starts the programs.
 
 mod answer;
+pub mod demands;
 mod failure;
 pub mod gitlab;
 mod patience;

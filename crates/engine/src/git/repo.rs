@@ -352,7 +352,7 @@ impl Repo {
     }
 
     /// Whether commits that become part of the person's history are signed: as theirs are, unless they say otherwise.
-    pub(super) fn signs(&self) -> Result<bool, GitError> {
+    pub fn signs(&self) -> Result<bool, GitError> {
         if let Some(signs) = self.known.signs.get() {
             return Ok(*signs);
         }

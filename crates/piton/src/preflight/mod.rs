@@ -2,7 +2,7 @@
 //! that checks need, and what is wrong with the place.
 
 mod place;
-pub(crate) mod requests;
+mod requests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,7 +71,8 @@ impl Finding {
 
 /// Refuse to begin with what stops a run; warn of the rest.
 pub(crate) fn check(plan: &Plan, start: Start<'_>, is_quiet: bool) -> Outcome {
-    let findings = look(plan, start)?;
+    let mut findings = landing(plan, start)?;
+    findings.extend(look(plan, start)?);
     let (stops, warns): (Vec<Finding>, Vec<Finding>) = findings.into_iter().partition(|found| found.stops);
     if !is_quiet {
         tell(&warns);
@@ -103,9 +104,24 @@ fn look(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
     Ok(findings)
 }
 
+/// What each request of the run will wait for, if it lands by requests. An error is why none could be merged.
+fn landing(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
+    let (Some(requests), Some(project)) = (&plan.settings.requests, start.project) else {
+        return Ok(Vec::new());
+    };
+    let Some(repo) = project.repo()? else { return Ok(Vec::new()) };
+    let target = start.target.map_or_else(|| repo.current_branch(), |target| Ok(target.to_owned()))?;
+    let waits = requests::look(requests, repo, &target)?;
+    Ok(waits.into_iter().map(|failure| Finding::warning("request_rules", failure)).collect())
+}
+
 /// The same for those who ask before they begin, with what a landing would wait for. A run says that when it waits.
 pub(crate) fn foresee(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
-    let mut findings = look(plan, start)?;
+    let mut findings = match landing(plan, start) {
+        Ok(findings) => findings,
+        Err(failure) => vec![Finding { kind: "requests", failure, stops: true }],
+    };
+    findings.extend(look(plan, start)?);
     let Some(project) = start.project else { return Ok(findings) };
     let waits = place::waits(plan, start.plan, project, start.target)?;
     findings.extend(waits.map(|failure| Finding::warning("target_not_clean", failure)));

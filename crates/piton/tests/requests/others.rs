@@ -67,6 +67,15 @@ fn a_failed_job_of_gitlab_goes_to_the_next_agent_with_its_trace_and_what_members
     assert!(log.matches("noise").count() < 3_000, "the log is bounded");
 }
 
+#[test]
+fn what_gitlab_asks_for_beyond_the_run_is_said_before_it_begins() {
+    let (sandbox, host) = gitlab();
+    host.rules(|rules| rules.signed = true);
+    let _ = by_requests(&sandbox, &host, "").run().exits(1).says("`main` needs signed commits");
+    host.rules(|rules| (rules.signed, rules.review) = (false, true));
+    let _ = by_requests(&sandbox, &host, "--dry-run").run().exits(0).says("`main` needs an approval");
+}
+
 /// The check is red on the target, then green there; the request's own turns green when its branch is pushed again.
 fn waits_for_a_red_target(sandbox: &Sandbox, host: &ScriptedHost) {
     let target = host.tip("main").expect("a target");

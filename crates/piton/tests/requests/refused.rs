@@ -22,6 +22,28 @@ fn what_the_first_request_would_fail_for_is_said_before_the_run() {
 }
 
 #[test]
+fn rules_of_the_branch_that_the_run_cannot_meet_are_said_before_it_begins() {
+    let (sandbox, host) = scene();
+    let refused = |more: &str| by_requests(&sandbox, &host, more).run().exits(1);
+    host.rules(|rules| rules.linear = true);
+    let _ = refused("").says("requests cannot be merged at acme/widgets: `main` allows no merge commits");
+    host.rules(|rules| (rules.linear, rules.queue) = (false, true));
+    let _ = refused("").says("only the host's queue merges into `main`").says("--merge host");
+    host.rules(|rules| (rules.queue, rules.signed) = (false, true));
+    let _ = refused("").says("`main` needs signed commits");
+    host.rules(|rules| (rules.signed, rules.review) = (false, true));
+    let waits = "`main` needs an approval: each request waits for people";
+    let _ = by_requests(&sandbox, &host, "--dry-run").run().exits(0).says(waits);
+    let _ = by_requests(&sandbox, &host, "--dry-run --merge person").run().exits(0).lacks(waits);
+    host.rules(|rules| (rules.review, rules.hidden) = (false, true));
+    let hidden = "acme/widgets does not show all rules of `main`";
+    let _ = by_requests(&sandbox, &host, "--dry-run").run().exits(0).says(hidden);
+    assert_eq!(host.requests().len(), 0);
+    host.rules(|rules| rules.hidden = false);
+    let _ = by_requests(&sandbox, &host, "").run().exits(0).lacks("warning:");
+}
+
+#[test]
 fn a_remote_without_a_host_is_refused() {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_piton"));
     sandbox.plan(&task("T1", ""));

@@ -28,6 +28,13 @@ impl Gh<'_> {
         if path == "user" {
             return Ok(json(&json!({"login": "me"})));
         }
+        if path == "graphql" {
+            return if self.state.rules.hidden {
+                Err(refused("gh", 403, "Resource not accessible by personal access token"))
+            } else {
+                Ok(json(&self.protection()))
+            };
+        }
         let rest = path.replace("repos/{owner}/{repo}", &own);
         let rest = rest.strip_prefix(&own).ok_or_else(not_found)?;
         let parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
@@ -45,6 +52,17 @@ impl Gh<'_> {
         let method =
             args.get("--method").unwrap_or(if fields.is_empty() { "GET" } else { "POST" }).to_owned();
         self.rest(&method, &parts, &fields)
+    }
+
+    /// The answer to the one question about branch protection.
+    fn protection(&self) -> Value {
+        let rules = &self.state.rules;
+        let rule = json!({
+            "requiredApprovingReviewCount": null, "requiresLinearHistory": rules.linear, "requiresSignatures": rules.signed,
+        });
+        let rule = if rules.linear || rules.signed { rule } else { Value::Null };
+        let queue = rules.queue.then(|| json!({"id": "MQ_1"}));
+        json!({"data": {"repository": {"mergeQueue": queue, "ref": {"refUpdateRule": rule}}}})
     }
 
     fn rest(&mut self, method: &str, parts: &[&str], fields: &Map<String, Value>) -> Said {

@@ -99,6 +99,16 @@ impl Glab<'_> {
                 self.note(&[(*at).to_owned(), format!("--message={}", field("body"))], true)?;
                 Ok(json(&json!({"id": self.state.next_id() - 1, "body": field("body")})))
             }
+            ("GET", ["approval_rules" | "push_rule"]) if self.state.rules.hidden => {
+                Err(refused("glab", 403, "403 Forbidden"))
+            }
+            ("GET", ["approval_rules"]) => {
+                let count = u64::from(self.state.rules.review);
+                Ok(json(&json!([{"id": 1, "name": "All Members", "approvals_required": count}])))
+            }
+            ("GET", ["push_rule"]) => {
+                Ok(json(&json!({"id": 1, "reject_unsigned_commits": self.state.rules.signed})))
+            }
             ("GET", ["pipelines"]) => {
                 let commit = asks("sha").unwrap_or_default();
                 let checks = self.state.checks_of(commit);

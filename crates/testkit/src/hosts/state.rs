@@ -47,6 +47,12 @@ pub struct Rules {
     pub fast_forward: bool,
     /// Whether a request can be merged is unknown at the first look after a push.
     pub slow: bool,
+    /// Commits have to be signed.
+    pub signed: bool,
+    /// No merge commits.
+    pub linear: bool,
+    /// The token may not see the rules.
+    pub hidden: bool,
     /// An older `gh`: it knows no parts of issues and nothing of what they wait for.
     pub no_edges: bool,
 }
@@ -64,6 +70,9 @@ impl Default for Rules {
             delete_branches: false,
             fast_forward: false,
             slow: false,
+            signed: false,
+            linear: false,
+            hidden: false,
             no_edges: false,
         }
     }

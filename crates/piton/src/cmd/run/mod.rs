@@ -237,15 +237,10 @@ fn preflight(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome {
         return Err(failure.hint("leave out --max-parallel, or --no-commits"));
     }
     preflight_selection(args, plan)?;
-    if let Some(requests) = &plan.settings.requests {
-        if plan.settings.no_commits {
-            return Err(Failure::usage(
-                "a plan whose work is done in place has nothing to push: leave out --land pr",
-            ));
-        }
-        let target = args.onto.clone().or_else(|| args.base_branch.clone());
-        let target = target.map_or_else(|| repo.current_branch(), Ok)?;
-        preflight::requests::check(requests, repo, &target)?;
+    if plan.settings.requests.is_some() && plan.settings.no_commits {
+        return Err(Failure::usage(
+            "a plan whose work is done in place has nothing to push: leave out --land pr",
+        ));
     }
     if repo.has_submodules() && !args.loudness.quiet {
         ui::hint("this repository has submodules: worktrees are made without them, and they are left alone");
