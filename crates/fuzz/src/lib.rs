@@ -91,6 +91,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "refs", check: refs::refs, words: refs::WORDS },
     Target { name: "places", check: hosts::places, words: hosts::URLS },
     Target { name: "failures", check: hosts::failures, words: hosts::ENDS },
+    Target { name: "host_answers", check: hosts::answers, words: hosts::ANSWERS },
     Target { name: "templates", check: templates::templates, words: templates::WORDS },
     Target { name: "taskmaster", check: json_plans::tasks, words: json_plans::TASKS },
     Target { name: "ralph", check: json_plans::stories, words: json_plans::STORIES },

@@ -101,6 +101,7 @@ targets![
     refs,
     places,
     failures,
+    host_answers,
     templates,
     taskmaster,
     ralph,

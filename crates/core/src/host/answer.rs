@@ -25,7 +25,11 @@ pub(super) fn ask<const N: usize>(words: [&str; N]) -> Ask {
 }
 
 pub(super) fn parse<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<T, String> {
-    serde_json::from_slice(answer).map_err(|error| format!("the host's answer is not understood: {error}"))
+    let wrong = |error: serde_json::Error| {
+        // It quotes what it does not understand.
+        format!("the host's answer is not understood: {}", short(&error.to_string(), 200))
+    };
+    serde_json::from_slice(answer).map_err(wrong)
 }
 
 pub(super) fn short(text: &str, most: usize) -> String {
