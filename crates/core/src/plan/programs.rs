@@ -31,6 +31,9 @@ fn first_of_line(line: &str) -> Option<String> {
     if ["PATH", "()", "function ", "alias ", "<<", ". ", "source ", "eval "].into_iter().any(is_own) {
         return None;
     }
+    if let Some(inner) = substituted(line) {
+        return first_of_line(inner);
+    }
     let commands = shell::commands_in(line);
     let is_before = |words: &&Vec<String>| words.first().is_some_and(|word| BEFORE.contains(&word.as_str()));
     let first = commands.iter().find(|words| !is_before(words))?;
@@ -38,6 +41,13 @@ fn first_of_line(line: &str) -> Option<String> {
     let word = first.iter().find(|word| !assigns(word) && *word != "!")?;
     let is_comment = line.trim_start().starts_with('#');
     (!OWN.contains(&word.as_str()) && !is_comment).then(|| word.clone())
+}
+
+/// The command whose output a line begins by keeping, as in `files=$(git ls-files) && …`, with what follows it.
+fn substituted(line: &str) -> Option<&str> {
+    let (name, command) = line.trim_start().split_once("=$(")?;
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    (is_name && !command.starts_with('(')).then_some(command)
 }
 
 #[cfg(test)]
@@ -62,6 +72,8 @@ mod tests {
             ("CI=1 npm test", Some("npm")),
             ("! grep -r TODO src", Some("grep")),
             ("pytest tests > out.txt", Some("pytest")),
+            ("files=$(gofmt -l .) && test -z \"$files\"", Some("gofmt")),
+            ("n=$((1 + 2)) && make", None),
             // The shell's own words.
             ("[ -s a.txt ]", None),
             ("echo $HOME && make", None),

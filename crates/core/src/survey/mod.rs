@@ -239,6 +239,7 @@ impl Survey {
                 Some(program) => {
                     let why = format!("{}; not used: `{program}` is not installed", seen.why);
                     self.add(Topic::Check, &line, &why, false);
+                    self.wanted.unusable.push(seen.check);
                 }
             }
         }

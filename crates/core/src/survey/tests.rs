@@ -157,6 +157,34 @@ fn a_project_is_described_and_its_settings_follow() {
 }
 
 #[test]
+fn checks_whose_programs_are_missing_are_there_to_be_taken_up() {
+    let files =
+        vec![("pyproject.toml", "[tool.pytest.ini_options]\n[tool.ruff]\n"), ("go.mod", "module x\n")];
+    let not_installed = vec!["ruff", "pytest", "go", "gofmt"];
+    let survey =
+        Case { files: files.clone(), not_installed: not_installed.clone(), ..Case::default() }.survey();
+    let text = survey.wanted.text();
+    assert!(
+        text.contains(
+            "# CHANGE THIS: commands that prove a task done. The programs of these are not installed here.\n"
+        ),
+        "{text}"
+    );
+    let line = text.lines().find_map(|line| line.strip_prefix("# checks = ")).expect("a line");
+    for check in ["\"ruff check .\"", "\"pytest\"", "\"go test ./...\"", "test -z \\\"$files\\\""] {
+        assert!(line.contains(check), "{check} is not in {line}");
+    }
+    let (config, problems) = read_config(&text.replace("# checks", "checks"));
+    assert!(
+        problems.is_empty() && config.defaults.checks.is_some_and(|checks| checks.len() == 6),
+        "{problems:?}"
+    );
+    // One that can run is a beginning. What was not used is on the screen.
+    let some = Case { files, not_installed: not_installed[2..].to_vec(), ..Case::default() }.survey();
+    assert!(!some.wanted.text().contains("CHANGE THIS: commands"), "{}", some.wanted.text());
+}
+
+#[test]
 fn an_empty_project_says_what_is_missing() {
     let survey = Case { branches: on("main", None, None), ..Case::default() }.survey();
     insta::assert_snapshot!(survey.text(), @r"

@@ -12,6 +12,8 @@ pub struct Wanted {
     pub agent: Option<Adapter>,
     /// Each with what speaks for it.
     pub checks: Vec<(Check, String)>,
+    /// Checks whose programs are not installed.
+    pub unusable: Vec<Check>,
     pub set_up: Vec<(String, String)>,
     pub copy: Vec<RepoPath>,
     pub warm: Vec<RepoPath>,
@@ -45,8 +47,16 @@ impl Wanted {
         }
         toml += &format!("\n{DEFAULTS}\n");
         if self.checks.is_empty() {
-            toml += "# CHANGE THIS: commands that prove a task done. No check was found.\n";
-            toml += "# checks = [\"make test\"]\n";
+            toml += "# CHANGE THIS: commands that prove a task done. ";
+            let lines: Vec<String> =
+                self.unusable.iter().map(|check| toml_text(&check.run.to_string())).collect();
+            toml += &match lines.is_empty() {
+                true => "No check was found.\n# checks = [\"make test\"]\n".to_owned(),
+                false => format!(
+                    "The programs of these are not installed here.\n# checks = [{}]\n",
+                    lines.join(", ")
+                ),
+            };
         } else {
             toml += &format!("{}\n", self.checks_line(true));
         }

@@ -132,7 +132,8 @@ impl Toolchain<'_> {
     fn go(&mut self) {
         const FILE: &str = "go.mod";
         if self.has(FILE) {
-            self.add(About::Format, FILE, "test -z \"$(gofmt -l .)\"");
+            // Red also where gofmt cannot read a file, or is not there: its own exit code counts.
+            self.add(About::Format, FILE, "files=$(gofmt -l .) && test -z \"$files\"");
             self.add(About::Lint, FILE, "go vet ./...");
             self.add(About::Build, FILE, "go build ./...");
             self.add(About::Test, FILE, "go test ./...");

@@ -59,7 +59,7 @@ fn python_tools_count_where_they_are_configured() {
 fn a_makefile_fills_what_nothing_else_has() {
     let makefile = "CC := gcc\n.PHONY: test lint\ntest lint: all\n\tcc x\nbuild:\n\ttest: no\n";
     insta::assert_snapshot!(found(&[("Makefile", makefile), ("go.mod", "module x")]), @r#"
-    format: test -z "$(gofmt -l .)" (go.mod)
+    format: files=$(gofmt -l .) && test -z "$files" (go.mod)
     lint: go vet ./... (go.mod)
     build: go build ./... (go.mod)
     test: go test ./... (go.mod)

@@ -137,7 +137,10 @@ fn projects_of_other_kinds() {
             ],
             &["uv", "gemini"],
         ),
-        (&[("go.mod", "module x\n"), ("Makefile", "lint:\n\tx\ntest:\n\tx\n")], &["go", "make", "opencode"]),
+        (
+            &[("go.mod", "module x\n"), ("Makefile", "lint:\n\tx\ntest:\n\tx\n")],
+            &["go", "gofmt", "make", "opencode"],
+        ),
         (&[("App.sln", ""), ("mix.exs", ""), (".formatter.exs", ""), ("mix.lock", "")], &["dotnet", "mix"]),
         (&[("pom.xml", ""), ("mvnw", "#!/bin/sh\n"), ("settings.gradle", "")], &[]),
     ];
@@ -169,12 +172,12 @@ fn projects_of_other_kinds() {
         "uv run pytest",        # pyproject.toml, .gitlab-ci.yml
     ]
 
-    branch  main                     it is checked out
-    agent   opencode                 it is installed
-    check   test -z "$(gofmt -l .)"  go.mod
-            go vet ./...             go.mod
-            go build ./...           go.mod
-            go test ./...            go.mod
+    branch  main                                     it is checked out
+    agent   opencode                                 it is installed
+    check   files=$(gofmt -l .) && test -z "$files"  go.mod
+            go vet ./...                             go.mod
+            go build ./...                           go.mod
+            go test ./...                            go.mod
 
     # What holds for every plan of this project. Piton found it with `piton init`.
 
@@ -183,10 +186,10 @@ fn projects_of_other_kinds() {
 
     [defaults]
     checks = [
-        "test -z \"$(gofmt -l .)\"",  # go.mod
-        "go vet ./...",               # go.mod
-        "go build ./...",             # go.mod
-        "go test ./...",              # go.mod
+        "files=$(gofmt -l .) && test -z \"$files\"",  # go.mod
+        "go vet ./...",                               # go.mod
+        "go build ./...",                             # go.mod
+        "go test ./...",                              # go.mod
     ]
 
     branch  main                          it is checked out
