@@ -272,6 +272,8 @@ function drawTop() {
     h("button", { class: "quiet wide-only", "aria-label": "Keyboard help", on: { click: openHelp } }, "?"));
 }
 
+let shownView = null;
+
 function drawNav() {
   const items = Object.entries(VIEWS).map(([name, [, title]]) => {
     const isHere = app.route.view === name || (name === "tasks" && app.route.view === "task");
@@ -279,7 +281,12 @@ function drawNav() {
     return h("li", { "data-key": name }, h("a", { href: link(name), "aria-current": isHere && "page" }, title,
       waits ? h("span", { class: "count calls" }, waits, h("span", { class: "hidden" }, " waiting")) : null));
   });
-  show(element("nav"), h("ul", {}, items));
+  const nav = element("nav");
+  show(nav, h("ul", {}, items));
+  // On a narrow screen the views are one row, which is wider than the screen.
+  const here = nav.querySelector("[aria-current]");
+  if (here && shownView !== app.route.view) nav.scrollLeft = here.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2;
+  shownView = app.route.view;
 }
 
 function login(problem) {

@@ -44,7 +44,7 @@ export function cost(app) {
       const rows = [...data.rows].sort((a, b) => money(b) - money(a) || b.worked_ms - a.worked_ms);
       const most = largest(rows.map(money), 0.000001);
       return h("div", { class: "stack" },
-        h("div", { class: "head" }, h("h1", {}, "Cost"), h("span", { class: "muted" }, "what a client does not report is unknown, and not nothing")),
+        h("div", { class: "head" }, h("h1", {}, "Cost"), h("span", { class: "muted" }, "What a client does not report is unknown. It is not zero.")),
         h("nav", { class: "tabs", "aria-label": "Costs by" }, Object.entries(BY).map(([by, word]) => h("a", { href: app.link("cost", [], { by }), "aria-current": data.by === by && "page" }, `by ${word}`))),
         h("section", { class: "card scroll", tabindex: "0", role: "region", "aria-label": "Costs" }, h("table", {},
           head([BY[data.by] ?? data.by, "Cost", "Input tokens", "Output tokens", "Agent runs", "Worked", ""]),

@@ -25,7 +25,7 @@ export function overview(app) {
 function noRun(app) {
   if (!app.hasRuns) return h("p", { class: "empty" }, "Loading…");
   if (app.runs.length) return null;
-  return h("section", { class: "card" }, h("h2", { class: "big" }, "No run yet"), h("p", {}, "Start one with ", h("code", {}, "piton run PLAN"), ", and it appears here."));
+  return h("section", { class: "card" }, h("h2", { class: "big" }, "No run yet"), h("p", {}, "Start one with ", h("code", {}, "piton run PLAN"), ", and it appears here. ", h("code", {}, "piton init"), " lists the plans of this project."));
 }
 
 // What waits for you waits now: a replay does not show it.

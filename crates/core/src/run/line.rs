@@ -308,7 +308,7 @@ impl Line {
         }
     }
 
-    /// How many of a hundred candidates have failed to land lately.
+    /// How many of a hundred candidates are expected to fail, by those that failed lately. A run begins with a guess.
     pub fn failing_percent(&self) -> u32 {
         self.rate.per_thousand() / 10
     }

@@ -36,7 +36,7 @@ pub fn conflicts_ahead(conflicts: &[ConflictAhead]) -> String {
 
 /// How candidates are proven at the moment, and why.
 pub fn policy(run: &Run) -> String {
-    let failing = format!("{} of 100 candidates failed to land lately", run.line.failing_percent());
+    let failing = format!("about {} of 100 candidates are expected to fail", run.line.failing_percent());
     match run.line.policy() {
         Policy::Alone => format!("each candidate is checked alone first: {failing}"),
         Policy::Together(most) => format!("up to {most} candidates are checked together: {failing}"),

@@ -103,6 +103,23 @@ fn a_replay_shows_the_past_and_nothing_else() {
 }
 
 #[test]
+fn on_a_narrow_screen_the_view_is_marked_where_one_sees_it_and_names_stay_whole() {
+    let Some(window) = Window::open(waiting(), "") else { return };
+    let browser = &window.browser;
+    browser.resize(380, 800);
+    window.show("cost");
+    browser.until_shows("total");
+    browser.until_is(
+        "(() => { const mark = document.querySelector('#nav [aria-current]').getBoundingClientRect(); \
+         return mark.left >= 0 && mark.right <= innerWidth + 1; })()",
+    );
+    // One line each, though the table is wider than the screen.
+    let lines = "(() => { const cell = document.querySelector('td.mono strong'); return cell.getClientRects().length })()";
+    browser.until_is(&format!("{lines} === 1"));
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
 fn what_does_not_exist_is_said_not_to() {
     let Some(window) = Window::open(waiting(), "") else { return };
     let browser = &window.browser;
