@@ -6,6 +6,7 @@
 #![cfg(unix)]
 
 mod bench;
+mod cost;
 mod interrupted;
 mod limits;
 mod many;

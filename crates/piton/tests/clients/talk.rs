@@ -131,7 +131,7 @@ pub(crate) fn a_client_that_works_by_itself_keeps_the_ledger_by_what_init_wrote(
 }
 
 /// A client in the project that Piton did not start; what it said.
-fn by_itself(bench: &Bench, models: &Models, prompt: &str) -> String {
+pub(crate) fn by_itself(bench: &Bench, models: &Models, prompt: &str) -> String {
     // It finds `piton` as people do.
     let folder = bench.sandbox.program("piton", &format!("exec {} \"$@\"", env!("CARGO_BIN_EXE_piton")));
     let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());

@@ -13,6 +13,8 @@ pub(super) struct Request {
     /// Without what follows a question mark.
     pub(super) path: String,
     pub(super) body: Value,
+    /// The size of the body.
+    pub(super) bytes: usize,
 }
 
 impl Request {
@@ -38,7 +40,7 @@ impl Request {
         }
         let bytes = if chunked { read_chunks(reader)? } else { read_exactly(reader, length)? };
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        Ok(Some(Request { method: method.to_owned(), path, body }))
+        Ok(Some(Request { method: method.to_owned(), path, body, bytes: bytes.len() }))
     }
 }
 

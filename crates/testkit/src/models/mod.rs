@@ -142,6 +142,8 @@ pub struct Served {
     pub turn: usize,
     /// How many entries the whole conversation has.
     pub length: usize,
+    /// How large the request was, with the client's own instructions and tools.
+    pub bytes: usize,
     pub status: u16,
 }
 
@@ -232,7 +234,13 @@ impl Inner {
             return answer;
         }
         let Asked { prompt, turn, length, .. } = asked;
-        locked(&self.served).push(Served { prompt, turn, length, status: answer.status });
+        locked(&self.served).push(Served {
+            prompt,
+            turn,
+            length,
+            bytes: request.bytes,
+            status: answer.status,
+        });
         locked(&self.last).clone_from(&request.body);
         answer
     }
