@@ -23,8 +23,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use crate::cmd::help;
 use crate::cmd::integrate::completions;
+use crate::cmd::mistyped;
 
 /// All of the program. A program that adds a system of its own calls it, too.
 #[must_use]
@@ -47,7 +47,13 @@ pub fn main() -> ExitCode {
     commands::set_command_line(cmd::Cli::command);
     let cli = match cmd::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => help::with_near_suggestion(error, &cmd::Cli::command()).exit(),
+        Err(error) => {
+            let typed: Vec<String> =
+                std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+            let Some(failure) = mistyped::failure(&error, &cmd::Cli::command(), &typed) else { error.exit() };
+            ui::fail(&failure);
+            return ExitCode::from(failure.exit);
+        }
     };
     match cmd::dispatch(&cli.command) {
         Ok(exit) => ExitCode::from(exit),

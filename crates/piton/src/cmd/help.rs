@@ -1,9 +1,8 @@
 //! `piton help`: the commands by group, on one screen or with a line for each.
 
 use clap::Args;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use piton_core::diagnostic::nearest;
 
+use crate::cmd::mistyped::closest;
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::ui::{self, BOLD, DIM};
 
@@ -111,30 +110,6 @@ fn list(cli: &clap::Command) {
             ui::answer_line(format!("  {:10} {about}{}", command.get_name(), ui::styled(DIM, aliases)));
         }
     }
-}
-
-/// The known command that is most like the one that was typed.
-fn closest(command: &clap::Command, word: &str) -> Option<String> {
-    let known = command.get_subcommands().filter(|known| !known.is_hide_set());
-    let names: Vec<&str> = known.flat_map(|known| known.get_name_and_visible_aliases()).collect();
-    nearest(word, names).map(str::to_owned)
-}
-
-/// A mistake on the command line, with a suggestion only where one is near.
-pub(crate) fn with_near_suggestion(mut error: clap::Error, cli: &clap::Command) -> clap::Error {
-    let typed = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(typed)) if error.kind() == ErrorKind::InvalidSubcommand => typed.clone(),
-        _ => return error,
-    };
-    if std::env::args().nth(1).is_none_or(|first| first != typed) {
-        // Part of another command, which has names of its own.
-        return error;
-    }
-    let _ = error.remove(ContextKind::SuggestedSubcommand);
-    if let Some(near) = closest(cli, &typed) {
-        let _ = error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near]));
-    }
-    error
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod deferred;
 pub(crate) mod help;
 pub(crate) mod integrate;
 pub(crate) mod ledger;
+pub(crate) mod mistyped;
 pub(crate) mod plan;
 pub(crate) mod repair;
 pub(crate) mod run;

@@ -20,6 +20,7 @@ pub(crate) use unchanged::Stamp;
 use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::diagnostic::nearest;
 use piton_core::plan::RepoPath;
 use piton_core::run::shell_word;
 use piton_core::system::config::Config;
@@ -43,6 +44,11 @@ pub(crate) fn plan(given: &Utf8Path, how: How<'_>) -> Outcome<FoundPlan> {
     let (path, system) = place(given, how.system)?;
     if !is_asked {
         issues::renew(&path)?;
+    }
+    if system == own() && how.system.is_none() && path.extension() == Some("md") {
+        let failure =
+            Failure::new(format!("{} has no task: a task is a line with a box, `- [ ] …`", shown(&path)));
+        return Err(failure.hint(format!("piton new NAME --from {}   makes a plan of a list", typed(&path))));
     }
     let (found, warnings) = read(&path, system, how)?;
     if let Some(warnings) = warnings {
@@ -171,9 +177,27 @@ pub(crate) fn is_meant(text: &str) -> bool {
     })
 }
 
+/// The plans of this folder and of the project around it.
+fn in_reach(here: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let top = here.ancestors().find(|above| above.join(".git").exists()).filter(|top| *top != here);
+    std::iter::once(here).chain(top).flat_map(seen).collect()
+}
+
 fn no_plan(path: &Utf8Path) -> Failure {
-    Failure::new(format!("there is no plan at {path}"))
-        .hint(format!("piton new {}", shell_word(path.file_stem().unwrap_or("plan"))))
+    let failure = Failure::new(format!("there is no plan at {path}"));
+    if path.as_str().contains("://") {
+        return failure
+            .hint(format!("git clone {}   then run a plan of the clone", shell_word(path.as_str())));
+    }
+    let plans = here().map(|here| in_reach(&here)).unwrap_or_default();
+    let names: Vec<String> = plans.iter().map(|plan| shown(plan)).collect();
+    let near = nearest(path.as_str(), names.iter().map(String::as_str)).map(str::to_owned);
+    // The same name elsewhere: it was typed in another folder.
+    let namesake = || plans.iter().find(|plan| plan.file_name() == path.file_name()).map(|plan| shown(plan));
+    match near.or_else(namesake) {
+        Some(near) => failure.hint(format!("did you mean {near}?")),
+        None => failure.hint(format!("piton new {}", shell_word(path.file_stem().unwrap_or("plan")))),
+    }
 }
 
 /// The plan at a place that [`place`] gave.

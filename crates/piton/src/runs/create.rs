@@ -110,5 +110,5 @@ pub(crate) fn without_git(args: &RunArgs, project: &Project) -> Failure {
     failure
         .hint("git init && git add -A && git commit -m 'First commit'")
         .hint(format!("piton run {plan} --no-commits   works in the folder itself, without git"))
-        .hint("or keep the ledger yourself: piton start TASK, piton report TASK done")
+        .hint(format!("piton next --plan {plan}   begins a run whose tasks you do yourself"))
 }

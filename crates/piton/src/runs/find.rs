@@ -154,11 +154,11 @@ pub(crate) fn no_run(project: &Project, plan: Option<&Utf8Path>) -> Failure {
     let Some(plan) = plan else {
         let failure = Failure::new(format!("there is no run in {}", project.root));
         let failure = hints::plan_hints(&project.root).into_iter().fold(failure, Failure::hint);
-        return failure.hint("or keep the ledger yourself: piton next --plan PLAN");
+        return failure.hint("piton next --plan PLAN   begins a run whose tasks you do yourself");
     };
     Failure::new(format!("there is no run of {} in {}", paths::shown(plan), project.root))
         .hint(format!("piton run {}", paths::typed(plan)))
-        .hint(format!("or keep the ledger yourself: piton next --plan {}", paths::typed(plan)))
+        .hint(format!("piton next --plan {}   begins a run whose tasks you do yourself", paths::typed(plan)))
 }
 
 fn choose(

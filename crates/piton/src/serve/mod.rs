@@ -198,7 +198,11 @@ fn bind(address: SocketAddr, any_port: bool) -> Outcome<std::net::TcpListener> {
         }
         bound => bound,
     };
-    let listener = listener.map_err(failed)?;
+    let is_taken = listener.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse);
+    let listener = listener.map_err(failed).map_err(|failure| match is_taken {
+        true => failure.hint("piton serve   takes a port that is free"),
+        false => failure,
+    })?;
     listener.set_nonblocking(true).map_err(Failure::io("cannot listen"))?;
     Ok(listener)
 }

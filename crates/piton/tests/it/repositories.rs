@@ -63,7 +63,7 @@ fn without_a_repository_nothing_can_land() {
 
     hint: git init && git add -A && git commit -m 'First commit'
     hint: piton run plan.toml --no-commits   works in the folder itself, without git
-    hint: or keep the ledger yourself: piton start TASK, piton report TASK done
+    hint: piton next --plan plan.toml   begins a run whose tasks you do yourself
     ");
     assert_eq!(sandbox.fingerprint(), before);
 }

@@ -156,19 +156,15 @@ fn an_unknown_command_is_a_usage_error() {
     shows!(folder().run("stauts").exits(2), @r"
     exit: 2
     --- stderr
-    error: unrecognized subcommand 'stauts'
+    error: there is no command `stauts`
 
-      tip: a similar subcommand exists: 'status'
-
-    Usage: piton <COMMAND>
-
-    For more information, try '--help'.
+    hint: piton status
     ");
 }
 
 #[test]
 fn a_word_that_is_near_no_command_gets_no_suggestion() {
-    let _ = folder().run("banana").exits(2).says("unrecognized subcommand 'banana'").lacks("tip:");
+    let _ = folder().run("banana").exits(2).says("there is no command `banana`").says("hint: piton help");
 }
 
 #[test]
@@ -199,9 +195,7 @@ fn contradictory_flags_are_usage_errors() {
     --- stderr
     error: the argument '--reset' cannot be used with '--resume'
 
-    Usage: piton run --reset <PLAN>
-
-    For more information, try '--help'.
+    hint: piton run --help
     ");
 }
 
@@ -239,6 +233,46 @@ fn a_plan_that_is_not_there_is_named_with_the_way_to_make_one() {
 
     hint: piton new nowhere
     ");
+}
+
+#[test]
+fn a_plan_that_is_not_there_is_looked_for_where_it_could_be() {
+    let sandbox = sandbox();
+    sandbox.plan(&piton_testkit::sandbox::task("T1", ""));
+    for command in ["run", "plan", "status --plan"] {
+        let _ = sandbox.run(&format!("{command} plan.tml")).exits(1).says("hint: did you mean plan.toml?");
+    }
+    sandbox.write("docs/notes.md", "# Notes\n\nNothing to tick.\n");
+    let inside = sandbox.piton(["run", "plan.toml"]).within(sandbox.project().join("docs")).run().exits(1);
+    let _ = inside.says("there is no plan at plan.toml").says("did you mean [ROOT]/project/plan.toml?");
+    let _ =
+        sandbox.run("run https://example.org/a/b").exits(1).says("hint: git clone 'https://example.org/a/b'");
+    let _ = sandbox
+        .run("run docs/notes.md")
+        .exits(1)
+        .says("docs/notes.md has no task: a task is a line with a box")
+        .says("hint: piton new NAME --from docs/notes.md");
+    let _ = sandbox.run("run plan.toml --task X9").exits(1).says("hint: piton plan PLAN   lists its tasks");
+}
+
+#[test]
+fn what_is_taken_or_unknown_is_named_with_what_helps() {
+    let sandbox = sandbox();
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port on loopback");
+    let port = taken.local_addr().expect("it is bound").port();
+    for address in [port.to_string(), format!("127.0.0.1:{port}")] {
+        let _ = sandbox
+            .run(&format!("serve --listen {address}"))
+            .exits(1)
+            .says(&format!("cannot listen on 127.0.0.1:{port}"))
+            .says("hint: piton serve   takes a port that is free");
+    }
+    let _ = sandbox.run("serve --listen 70000").exits(2).says("an address is a port or an IP address");
+    let _ = sandbox.run("rescue show nothing").exits(1).says("hint: piton rescue list");
+    let _ = sandbox
+        .run("rescue restore nothing")
+        .exits(2)
+        .says("name a destination: --branch NAME or --into DIR");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Subcommand};
-use piton_engine::git::{Repo, RestoreInto};
+use piton_engine::git::{GitError, Repo, RestoreInto};
 use serde_json::json;
 
 use crate::failure::{Exit, FINE, Failure, Outcome};
@@ -39,7 +39,7 @@ pub(crate) enum RescueCommand {
         /// As `rescue list` names it
         name: String,
         /// A new branch for it
-        #[arg(long, value_name = "NAME", required_unless_present = "into")]
+        #[arg(long, value_name = "NAME")]
         branch: Option<String>,
         /// An empty or new folder for its files
         #[arg(long, value_name = "DIR", conflicts_with = "branch")]
@@ -54,7 +54,7 @@ pub(crate) fn rescue(command: &RescueCommand) -> Outcome<Exit> {
     match command {
         RescueCommand::List { project_path, json } => list(project_path.as_deref(), *json),
         RescueCommand::Show { name, project_path } => {
-            ui::answer(with_repo(project_path.as_deref(), |repo| Ok(repo.rescue_show(name)?))?);
+            ui::answer(with_repo(project_path.as_deref(), |repo| repo.rescue_show(name).map_err(unknown))?);
             Ok(FINE)
         }
         RescueCommand::Restore { name, branch, into, project_path } => {
@@ -62,7 +62,8 @@ pub(crate) fn rescue(command: &RescueCommand) -> Outcome<Exit> {
                 (Some(branch), _) => RestoreInto::Branch(branch),
                 (None, Some(folder)) => RestoreInto::Folder(folder),
                 (None, None) => {
-                    return Err(Failure::usage("name a destination: --branch NAME or --into DIR"));
+                    let failure = Failure::usage("name a destination: --branch NAME or --into DIR");
+                    return Err(failure.hint(format!("piton rescue restore {name} --into DIR")));
                 }
             };
             with_repo(project_path.as_deref(), |repo| match place {
@@ -71,7 +72,7 @@ pub(crate) fn rescue(command: &RescueCommand) -> Outcome<Exit> {
                         Failure::usage("a branch needs a git repository, and this folder is not in one");
                     Err(failure.hint(format!("piton rescue restore {name} --into DIR")))
                 }
-                place => Ok(repo.rescue_restore(name, place)?),
+                place => repo.rescue_restore(name, place).map_err(unknown),
             })?;
             match (branch, into) {
                 (Some(branch), _) => ui::say(format!("{name} is the branch {branch} now")),
@@ -81,6 +82,12 @@ pub(crate) fn rescue(command: &RescueCommand) -> Outcome<Exit> {
             Ok(FINE)
         }
     }
+}
+
+fn unknown(error: GitError) -> Failure {
+    let is_name = matches!(error, GitError::UnknownRevision(_));
+    let failure = Failure::from(error);
+    if is_name { failure.hint("piton rescue list") } else { failure }
 }
 
 fn with_repo<T>(path: Option<&Utf8Path>, action: impl FnOnce(&Repo) -> Outcome<T>) -> Outcome<T> {

@@ -279,10 +279,10 @@ fn preflight_selection(args: &RunArgs, plan: &Plan) -> Outcome {
     {
         let near = diagnostic::nearest(task.as_str(), plan.tasks.iter().map(|spec| spec.id.as_str()));
         let failure = Failure::new(format!("there is no task {task} in the plan"));
-        return Err(near
-            .map(|near| format!("did you mean {near}?"))
-            .into_iter()
-            .fold(failure, Failure::hint));
+        return Err(match near {
+            Some(near) => failure.hint(format!("did you mean {near}?")),
+            None => failure.hint("piton plan PLAN   lists its tasks"),
+        });
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ pub(crate) struct ServeArgs {
     /// Let the page answer, retry, skip, unblock, raise and stop
     #[arg(long)]
     pub allow_control: bool,
-    /// The address to listen on [default: 127.0.0.1:7486, or another port if that is taken]
+    /// The address or the port to listen on [default: 127.0.0.1:7486, or another port if that is taken]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub listen: Option<SocketAddr>,
     /// Another name under which the page is reached, for example through a proxy with TLS
@@ -36,8 +36,9 @@ pub(crate) struct ServeArgs {
 fn address(text: &str) -> Result<SocketAddr, String> {
     let with_port = text.replace("localhost", "127.0.0.1").parse::<SocketAddr>();
     let alone = || text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, PORT));
-    with_port.or_else(|_| alone()).map_err(|_| {
-        "an address is an IP address with or without a port, such as 127.0.0.1:8080 or 0.0.0.0".to_owned()
+    let port = || text.parse::<u16>().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    with_port.or_else(|_| alone()).or_else(|_| port()).map_err(|_| {
+        "an address is a port or an IP address, or both, such as 8080, 0.0.0.0 or 127.0.0.1:8080".to_owned()
     })
 }
 
