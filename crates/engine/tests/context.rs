@@ -171,6 +171,7 @@ impl Shop {
             plan_now: Box::new(|| None),
             settle_files: Box::new(|| {}),
             undecided: Box::new(|| false),
+            summary: Box::new(|| None),
             no_wait: false,
         }
     }

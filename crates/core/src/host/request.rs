@@ -11,6 +11,7 @@ use crate::message::{RUN_TRAILER, TASK_TRAILER};
 use crate::plan::{MergeBy, Method, Oid, Requests, RunId, TaskSpec};
 use crate::run::request::{Mergeable, Opened, Phase, RedCheck, Remark, Review, Seen};
 use crate::terminal::clean_text;
+use crate::view::recap::MOST_CHARACTERS;
 
 const FIELDS: &str = "number,url,state,headRefOid,isDraft,mergeable,mergeStateStatus,mergeCommit,\
                       reviewDecision,reviews,comments,statusCheckRollup,autoMergeRequest";
@@ -96,6 +97,23 @@ pub fn body(spec: &TaskSpec, run: &RunId) -> String {
         }
     }
     body + &format!("\n{RUN_TRAILER}: {run}\n{TASK_TRAILER}: {}\n", spec.id)
+}
+
+/// The title of a run's request, or of a group's.
+pub fn title_of_run(name: &str, batch: Option<&str>, prefix: Option<&str>) -> String {
+    let prefix = prefix.map(|prefix| format!("{prefix} ")).unwrap_or_default();
+    let batch = batch.map(|batch| format!(": {batch}")).unwrap_or_default();
+    short(&format!("{prefix}{name}{batch}"), 250)
+}
+
+/// What people read about a run's request: a summary of the run, as far as a host accepts it.
+pub fn body_of_run(summary: &str, run: &RunId) -> String {
+    let end = format!("\n{RUN_TRAILER}: {run}\n");
+    let mut room = summary.len().min(MOST_CHARACTERS - end.len());
+    while !summary.is_char_boundary(room) {
+        room -= 1;
+    }
+    format!("{}{end}", &summary[..room])
 }
 
 pub fn open(place: &Place, opening: &Opening<'_>) -> Ask {

@@ -29,6 +29,6 @@ pub use model::{
     Reuse, SILENCE, Schedule, Settings, TaskSpec, WorktreeSetup,
 };
 pub use programs::first_program;
-pub use requests::{MergeBy, Method, Requests};
+pub use requests::{MergeBy, Method, Per, Requests, Whole};
 pub use scripts::scripts;
 pub use shell::{Hides, READ_TO_THE_END, has_pipe, hides};

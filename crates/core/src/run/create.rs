@@ -5,21 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::command::{NewRun, Refusal, Stop};
 use super::event::Event;
 use super::reopen::{Judges, Reopening, changed};
+use super::settings::requests;
 use super::state::{Run, State};
 use super::task::{Status, Task};
+use super::whole::with_request;
 use crate::plan::{Check, Graph, Plan, Settings, TaskId, TaskSpec};
 
 pub(super) fn create(new: &NewRun) -> Result<Vec<Event>, Stop> {
-    let plan = &new.plan;
-    if plan.tasks.is_empty() {
+    if new.plan.tasks.is_empty() {
         return Err(Refusal::because("the plan has no tasks"));
     }
+    let plan = &with_request(&new.plan, new.plan.settings.requests.as_ref());
     let places = places(plan)?;
     let created = Event::RunCreated {
         run: new.run.clone(),
         name: plan.name.clone(),
         plan: new.plan_path.clone(),
-        plan_hash: plan.hash(),
+        plan_hash: new.plan.hash(),
         groups: plan.groups.clone(),
         settings: Box::new(plan.settings.clone()),
         target: new.target.clone(),
@@ -42,11 +44,13 @@ pub(super) fn replan(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
     if plan.tasks.is_empty() {
         return Err(Refusal::because("the plan has no tasks"));
     }
+    let plan_hash = plan.hash();
+    let plan = &*with_request(plan, run.settings.requests.as_ref());
     let places = places(plan)?;
     let mut gone: BTreeMap<&TaskId, &Task> =
         state.tasks().filter(|task| !task.removed).map(|task| (&task.id, task)).collect();
     let mut events = vec![Event::PlanAdopted {
-        plan_hash: plan.hash(),
+        plan_hash,
         groups: plan.groups.clone(),
         settings: Box::new(settings(run, plan)),
     }];
@@ -79,8 +83,7 @@ pub(super) fn settings(run: &Run, plan: &Plan) -> Settings {
     settings.commit_prefix = settings.commit_prefix.or_else(|| began.commit_prefix.clone());
     settings.author = settings.author.or_else(|| began.author.clone());
     settings.worktree.shared.clone_from(&began.worktree.shared);
-    settings.requests =
-        began.requests.as_ref().map(|began| settings.requests.as_ref().unwrap_or(began).clone());
+    settings.requests = requests(run, settings.requests.as_ref());
     settings.form = settings.form.known_from(&began.form);
     settings
 }
@@ -116,6 +119,7 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
         return Ok(Vec::new());
     }
     let mut old = plan.clone();
+    let plan = &*with_request(plan, run.settings.requests.as_ref());
     let mut known = BTreeMap::new();
     for spec in &plan.tasks {
         known.extend(state.task(&spec.id)?.filter(|task| !task.removed).map(|task| (&spec.id, task)));

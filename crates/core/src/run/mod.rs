@@ -34,6 +34,7 @@ mod tally;
 mod task;
 mod usage;
 pub mod verdict;
+mod whole;
 
 pub use closing::{Asks, Closing};
 pub use command::{Claim, Command, NewRun, Refusal, Stop};

@@ -107,8 +107,10 @@ impl State {
             task.not_before = None;
             task.failure_seq = None;
             task.reopened = Some(seq);
+            // What comes of it goes to the same branch.
+            let request = task.progress.request.take();
             *task.progress =
-                Progress { worktree: task.progress.worktree, checks_first, ..Progress::default() };
+                Progress { worktree: task.progress.worktree, checks_first, request, ..Progress::default() };
             match reason {
                 Reopening::Content { .. } => (task.attempt, task.spent) = (0, 0),
                 // A look that finds something to do costs an attempt, as any that fails does.

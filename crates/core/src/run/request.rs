@@ -443,7 +443,7 @@ impl Request {
     fn prepared_again(mut self, branch: &str, base: &Oid, head: &Oid) -> Request {
         // A request that is over stays as it is: this work needs another one.
         if self.seen.as_ref().is_some_and(|seen| matches!(seen.phase, Phase::Merged { .. })) {
-            self.opened = None;
+            (self.opened, self.rounds) = (None, 0);
         }
         if !self.heads.contains(head) {
             self.heads.push(head.clone());

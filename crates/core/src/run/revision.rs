@@ -9,6 +9,7 @@ use super::reopen::{Judges, changed};
 use super::settings::adopt;
 use super::state::{Run, State};
 use super::task::{Red, Status, Task};
+use super::whole::with_request;
 use crate::plan::{Digest, GroupId, Plan, Settings, TaskId, TaskSpec};
 
 /// A newer version of a run's plan.
@@ -61,6 +62,8 @@ impl Revision {
         if plan.hash() == run.plan_hash {
             return Ok(adopted.into_iter().collect());
         }
+        let plan_hash = plan.hash();
+        let plan = &*with_request(plan, run.settings.requests.as_ref());
         let places = places(plan)?;
         self.keeps_judges(state, run)?;
         let planned: BTreeSet<&TaskId> = plan.tasks.iter().map(|spec| &spec.id).collect();
@@ -69,7 +72,7 @@ impl Revision {
         }
         let mut events: Vec<Event> = adopted.into_iter().collect();
         events.push(Event::PlanAdopted {
-            plan_hash: plan.hash(),
+            plan_hash,
             groups: plan.groups.clone(),
             settings: Box::new(Settings {
                 commit_prefix: run.settings.commit_prefix.clone(),
@@ -79,6 +82,8 @@ impl Revision {
         });
         for (spec, (level, tail)) in plan.tasks.iter().zip(places) {
             match state.task(&spec.id)? {
+                // It waits for whatever there is.
+                Some(task) if run.is_its_request(&spec.id) => events.extend(moved(task, spec, (level, tail))),
                 None => events.push(Event::TaskAdded { spec: Box::new(spec.clone()), level, tail }),
                 Some(task) => events.extend(self.task(run, task, spec, (level, tail))?),
             }

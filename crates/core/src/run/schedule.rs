@@ -127,7 +127,8 @@ pub fn barrier(run: &Run, horizon: &Horizon, task: &Task) -> Option<String> {
     if let Selection::Task(_) | Selection::Group(_) = run.session.selection {
         return None;
     }
-    let layers = matches!(run.session.schedule, Schedule::Layered | Schedule::Batch);
+    let layers =
+        matches!(run.session.schedule, Schedule::Layered | Schedule::Batch) || run.lands_in_batches();
     let open = match run.settings.exhausted {
         Exhausted::Pass | Exhausted::Skip => horizon.unsettled_cell,
         Exhausted::Stop | Exhausted::Continue => horizon.unmet_cell,
@@ -196,7 +197,8 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
 fn gathers_until(state: &State, run: &Run, now: Timestamp) -> Option<Timestamp> {
     let are_enough = state.queue.len() >= MOST_TOGETHER;
     let may_come = run.slots > run.judged_there;
-    let is_awaited = |id: &TaskId| state.links(id).is_ok_and(|links| !links.dependents.is_empty());
+    let is_waiting = |id: &TaskId| !run.is_its_request(id);
+    let is_awaited = |id: &TaskId| state.links(id).is_ok_and(|links| links.dependents.iter().any(is_waiting));
     let is_calm = may_come && !are_enough && !state.queue.is_empty();
     let until = run.line.gathers_until(now).filter(|_| is_calm)?;
     (!state.queue.iter().any(|(_, id)| is_awaited(id))).then_some(until)
@@ -231,7 +233,7 @@ fn landings(state: &State, run: &Run, now: Timestamp) -> Vec<Action> {
 /// the whole, or it may have nothing to land.
 fn is_exclusive(state: &State, task: &Task) -> bool {
     // What lands by a request of its own cannot be built on before the host has merged it.
-    state.run().is_some_and(|run| run.settings.requests.is_some())
+    state.run().is_some_and(|run| run.requests_of(&task.id).is_some())
         || task.gate
         || !task.reviews.is_empty()
         || task.may_stay_as_it_is()
@@ -349,8 +351,9 @@ pub fn startable<'s>(state: &'s State, run: &'s Run, now: Timestamp) -> impl Ite
             let from = if flow { 0 } else { first };
             let keys = state.ready.range(ReadyKey::least_of(from)..);
             let in_order = keys.filter_map(move |key| known(&key.task));
-            // In a sequence the first that is free may come after others that are not.
-            let passes = move |task: &&Task| !run.settings.is_sequence() || free(task);
+            // In a sequence the first that is free may come after others that are not; so may a task of an earlier batch.
+            let is_mixed = run.settings.is_sequence() || run.lands_in_batches();
+            let passes = move |task: &&Task| !is_mixed || free(task);
             let in_order = in_order.filter(passes);
             Box::new(in_order.take_while(move |task| free(task) && (flow || selected(task))))
         }

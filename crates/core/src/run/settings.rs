@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::event::{Event, Session};
 use super::state::Run;
-use crate::plan::{Plan, Settings, WorktreeSetup};
+use crate::plan::{Plan, Requests, Settings, WorktreeSetup};
 
 /// The settings of a run that follows a plan. What the run's commits are bound to, and where it works, stays as it began.
 fn followed(run: &Run, now: &Settings) -> Settings {
@@ -26,10 +26,16 @@ fn followed(run: &Run, now: &Settings) -> Settings {
         land: now.land,
         landing_parallel: now.landing_parallel,
         late_conflicts: now.late_conflicts,
-        // Whether a run lands by requests stays as it began.
-        requests: run.settings.requests.as_ref().map(|began| now.requests.as_ref().unwrap_or(began).clone()),
+        requests: requests(run, now.requests.as_ref()),
         ..run.settings.clone()
     }
+}
+
+/// Whether a run lands by requests, and what each is for, stays as it began.
+pub(super) fn requests(run: &Run, now: Option<&Requests>) -> Option<Requests> {
+    let began = run.settings.requests.as_ref()?;
+    let now = now.unwrap_or(began).clone();
+    Some(Requests { per: began.per, whole: began.whole.clone(), ..now })
 }
 
 /// The session of a running engine from now on. The flags of its start stay in force.
@@ -113,6 +119,7 @@ fn written(path: &str) -> String {
         ["fences", key, ..] => format!("policy.{key}"),
         ["agents" | "budget" | "worktree", ..] => path.to_owned(),
         ["requests"] => "--land".to_owned(),
+        ["requests", "per"] => "--pr".to_owned(),
         ["requests", "method"] => "--merge-method".to_owned(),
         ["requests", key, ..] => format!("--{key}"),
         [key, ..] => format!("policy.{key}"),

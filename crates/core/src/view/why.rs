@@ -212,7 +212,9 @@ impl Search<'_> {
             },
             Status::Completed => {
                 let how = match &task.proof {
-                    Some(Proof::Landed { commit, .. }) => format!("landed as {}", commit.short()),
+                    Some(Proof::Landed { commit, .. }) => {
+                        format!("landed as {}{}", commit.short(), self.where_it_landed(id))
+                    }
                     Some(Proof::Checked { already: Some(reason), .. }) => {
                         format!("its checks passed; nothing had to change: {reason}")
                     }
@@ -347,6 +349,16 @@ impl Search<'_> {
         let (agent, meant) = (&task.progress.agent, worker(self.run, task));
         if !agent.is_empty() && agent != meant {
             self.say(depth, format!("`{agent}` stands in for `{meant}`, whose provider was out"));
+        }
+    }
+
+    /// Of a run that lands as a whole: the branch that a task is on, and what brings it to the target.
+    fn where_it_landed(&self, id: &TaskId) -> String {
+        match (self.run.whole(), &self.run.target) {
+            (Some(whole), Some(branch)) if !whole.has(id) => {
+                format!(" on {branch}; a request brings it to {}", whole.into)
+            }
+            _ => String::new(),
         }
     }
 

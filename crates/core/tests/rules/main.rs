@@ -29,3 +29,4 @@ mod sequence;
 mod siblings;
 mod table;
 mod timeline;
+mod whole;

@@ -75,6 +75,29 @@ pub(super) fn bring_target(order: &Order) -> Result<Result<Oid, String>, Trouble
     })
 }
 
+/// The branch of the run follows to a commit that has all of it. `Err`: what it waits for.
+pub(super) fn bring_run_branch(order: &Order, to: &Oid) -> Result<Result<(), String>, Trouble> {
+    let (repo, branch) = (order.repo()?, order.run_branch()?);
+    let tip = order.tip_of(branch)?;
+    if tip == *to {
+        return Ok(Ok(()));
+    }
+    if !repo.is_ancestor(&tip, to)? {
+        return Err(Trouble::Defect(format!(
+            "`{branch}` was moved to {}, which its request does not have",
+            tip.short()
+        )));
+    }
+    let lease = LandingLease::take(repo, branch)?;
+    let since = clock::system_time(order.task.since);
+    crash::point("request.before-branch");
+    Ok(match repo.move_target(&lease, &tip, to, Some(since))? {
+        Moved::Done => Ok(()),
+        Moved::Waits(wait) => Err(wait.to_string()),
+        Moved::TargetMoved { .. } => Err(format!("`{branch}` was moved meanwhile")),
+    })
+}
+
 /// Take a step of the order's task.
 pub(super) fn follow(order: &Order, step: Step) -> Result<Vec<Command>, Trouble> {
     let Some(request) = order.task.progress.request.as_deref() else { return Ok(Vec::new()) };
@@ -150,6 +173,11 @@ impl Follower<'_> {
     fn push(&self) -> Result<Vec<Command>, Trouble> {
         let repo = self.order.repo()?;
         let (remote, branch, head) = (&self.settings.remote, &self.request.branch, &self.request.head);
+        if self.order.is_request_of_run()
+            && let Err(reason) = bring_run_branch(self.order, head)?
+        {
+            return Ok(self.waits(reason));
+        }
         let there = match repo.remote_branch(remote, branch) {
             Ok(there) => there,
             Err(error) => return Ok(self.waits(format!("{remote} cannot be reached: {error}"))),
@@ -182,9 +210,8 @@ impl Follower<'_> {
         let opened = match known {
             Ok(Some(opened)) => Some(opened),
             Ok(None) => {
-                let (spec, target) = (&self.order.spec, self.order.target()?);
-                let title = words_of_title(self.order);
-                let body = words::body(spec, &self.order.run.id);
+                let target = self.order.target()?;
+                let (title, body) = (words_of_title(self.order), words_of_body(self.order));
                 let opening = Opening {
                     branch: &self.request.branch,
                     target,
@@ -323,7 +350,18 @@ impl Follower<'_> {
 
 fn words_of_title(order: &Order) -> String {
     let prefix = order.run.settings.commit_prefix.as_deref();
-    words::title(&order.spec, prefix)
+    match order.is_request_of_run() {
+        true => words::title_of_run(&order.run.name, order.batch().as_deref(), prefix),
+        false => words::title(&order.spec, prefix),
+    }
+}
+
+fn words_of_body(order: &Order) -> String {
+    let usual = || words::body(&order.spec, &order.run.id);
+    match order.is_request_of_run() {
+        true => (order.site.summary)().map_or_else(usual, |text| words::body_of_run(&text, &order.run.id)),
+        false => usual(),
+    }
 }
 
 fn told(failure: &Failure) -> String {

@@ -13,7 +13,7 @@ use piton_core::run::{
 
 use super::order::{Neighbour, Order, Trouble, commit_of};
 use super::round::{self, OnRed, Passes, Subject};
-use super::{check, feedback, follow, work};
+use super::{check, feedback, follow, whole, work};
 use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Repo};
 use crate::{checks, clock, crash};
 
@@ -26,23 +26,24 @@ const MOST_OTHERS: usize = 5;
 const LOOKED_AT: usize = 50;
 
 /// A chain as it is merged into the target's tip.
-struct Chain<'o> {
-    tip: Oid,
-    tree: Oid,
+pub(super) struct Chain<'o> {
+    pub tip: Oid,
+    pub tree: Oid,
     /// The merge that brings each member. One that has just landed has none.
-    members: Vec<(&'o Task, Oid)>,
+    pub members: Vec<(&'o Task, Oid)>,
 }
 
 /// Merge a chain of candidates into the tip, prove it, pin it, make it durable. The target is not touched.
 pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> {
     let repo = order.repo()?;
-    if order.run.settings.requests.is_some()
+    if order.run.requests_of(&order.task.id).is_some()
         && let Err(reason) = follow::bring_target(order)?
     {
         let (task, fence) = (order.task.id.clone(), order.fence());
         return Ok(vec![Command::LandingWaits { task, fence, reason }]);
     }
-    let Chain { tip, tree, members } = match merge(order, proof)? {
+    let merged = if order.is_request_of_run() { whole::merge(order)? } else { merge(order, proof)? };
+    let Chain { tip, tree, members } = match merged {
         Ok(chain) => chain,
         Err(commands) => return Ok(commands),
     };
@@ -202,7 +203,7 @@ fn is_clean(repo: &Repo, tip: &Oid, commit: &Oid) -> Result<bool, GitError> {
 }
 
 /// What changed nothing is proven on what the target holds now.
-fn nothing_to_land(order: &Order, tip: &Oid) -> Result<Vec<Command>, Trouble> {
+pub(super) fn nothing_to_land(order: &Order, tip: &Oid) -> Result<Vec<Command>, Trouble> {
     let tree = order.repo()?.tree_of(tip)?;
     // A gate is about this very tree, also where an agent judges.
     let asked = |check: &&Check| order.task.gate || check.reviewer().is_none();

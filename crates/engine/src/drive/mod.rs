@@ -27,6 +27,7 @@ mod plan;
 mod reconcile;
 mod remarks;
 mod round;
+mod whole;
 mod wind_up;
 mod work;
 mod workers;
@@ -114,6 +115,7 @@ pub struct Engine {
     pub plan_now: PlanNow,
     pub settle_files: SettleFiles,
     pub undecided: Undecided,
+    pub summary: Summary,
     /// End where nothing is left to do but wait for the end of a usage limit.
     pub no_wait: bool,
 }
@@ -127,6 +129,9 @@ pub type SettleFiles = Box<dyn Fn() + Send + Sync>;
 
 /// Whether a claim that was made in those files may still be undecided: asked before the engine leaves a task to others.
 pub type Undecided = Box<dyn FnMut() -> bool>;
+
+/// What people read about the run as a whole, as Markdown, if it can be had.
+pub type Summary = Box<dyn Fn() -> Option<String> + Send + Sync>;
 
 /// The way in for signals.
 #[derive(Clone, Debug)]
@@ -222,6 +227,7 @@ impl<'o> Loop<'o> {
             plan_now,
             settle_files,
             undecided,
+            summary,
             no_wait,
         } = engine;
         let state = journal.load(&run)?;
@@ -246,6 +252,7 @@ impl<'o> Loop<'o> {
                 owned,
                 sandbox,
                 settle_files,
+                summary,
                 slots: Slots::new(),
                 lanes: Arc::default(),
                 called: Called::default(),

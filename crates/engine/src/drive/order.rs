@@ -39,6 +39,7 @@ pub(super) struct Site {
     pub owned: Vec<piton_core::plan::RepoPath>,
     pub sandbox: Option<piton_core::plan::Sandbox>,
     pub settle_files: super::SettleFiles,
+    pub summary: super::Summary,
     pub slots: Slots,
     pub lanes: Arc<Lanes>,
     pub called: Called,
@@ -259,6 +260,10 @@ impl Running {
     }
 }
 
+fn no_target() -> Trouble {
+    Trouble::Defect("this run has no target branch".to_owned())
+}
+
 /// What stands in the way of an action.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
@@ -370,14 +375,40 @@ impl Order {
         self.site.repo.as_ref().ok_or_else(|| Trouble::Defect("the engine needs a git repository".to_owned()))
     }
 
+    /// The branch that its work lands on, or is based on as long as it does not land.
     pub(super) fn target(&self) -> Result<&str, Trouble> {
-        self.run.target.as_deref().ok_or_else(|| Trouble::Defect("this run has no target branch".to_owned()))
+        match self.action {
+            Action::Prove { .. } | Action::Land { .. } | Action::Move { .. } | Action::Request { .. } => {
+                self.run.target_of(&self.task.id).ok_or_else(no_target)
+            }
+            _ => self.run_branch(),
+        }
+    }
+
+    /// The branch that the tasks of the run land on.
+    pub(super) fn run_branch(&self) -> Result<&str, Trouble> {
+        self.run.target.as_deref().ok_or_else(no_target)
+    }
+
+    /// What people call the group that its task is the request of, if it is that of a group.
+    pub(super) fn batch(&self) -> Option<String> {
+        self.run.whole().filter(|whole| whole.task != self.task.id)?;
+        let group = self.run.group(self.task.group)?;
+        Some(if group.title.is_empty() { group.id.to_string() } else { group.title.clone() })
+    }
+
+    /// Whether its task is a request of the run as a whole, or of a group.
+    pub(super) fn is_request_of_run(&self) -> bool {
+        self.run.is_its_request(&self.task.id)
     }
 
     pub(super) fn tip(&self) -> Result<Oid, Trouble> {
-        let target = self.target()?;
-        let tip = self.repo()?.branch_tip(target)?;
-        tip.ok_or_else(|| Trouble::Defect(format!("the target branch `{target}` no longer exists")))
+        self.tip_of(self.target()?)
+    }
+
+    pub(super) fn tip_of(&self, branch: &str) -> Result<Oid, Trouble> {
+        let tip = self.repo()?.branch_tip(branch)?;
+        tip.ok_or_else(|| Trouble::Defect(format!("the target branch `{branch}` no longer exists")))
     }
 
     /// Where the agent works.

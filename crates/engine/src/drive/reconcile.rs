@@ -63,7 +63,8 @@ pub fn lost_landings(repo: &Repo, run: &Run, state: &State) -> Result<Vec<Comman
     let landed: Vec<_> = state
         .tasks()
         .filter_map(|task| match &task.proof {
-            Some(Proof::Landed { commit, .. }) => Some((task, commit)),
+            // What the host has merged is not in the branch of the run.
+            Some(Proof::Landed { commit, .. }) if !run.is_its_request(&task.id) => Some((task, commit)),
             _ => None,
         })
         .collect();

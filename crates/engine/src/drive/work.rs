@@ -84,7 +84,9 @@ fn worktree_on_base(
     let mut note = |kept: Option<Rescued>| commands.extend(kept.map(|kept| order.rescued(kept)));
     let tip = order.tip()?;
     // What was done counts, also where the worktree has to be made again; but not on a base that was taken back.
-    let base = progress.base.as_ref().filter(|base| repo.is_ancestor(base, &tip).unwrap_or(false));
+    // The request of the run may be based on what its branch does not have yet.
+    let stands = |base: &&Oid| order.is_request_of_run() || repo.is_ancestor(base, &tip).unwrap_or(false);
+    let base = progress.base.as_ref().filter(stands);
     let start = base.map_or(&tip, |base| progress.commit.as_ref().unwrap_or(base));
     let (dir, name) = (order.worktree_dir()?, order.named_place()?);
     let pool = order.slot_pool(&dir)?;

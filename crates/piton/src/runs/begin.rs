@@ -21,7 +21,7 @@ use crate::args::Which;
 use crate::failure::{Failure, Outcome};
 use crate::paths::{self, typed};
 use crate::plans::{self, Aside, FoundPlan, How, Stamp};
-use crate::runs::flags::{LandArg, RunArgs};
+use crate::runs::flags::RunArgs;
 use crate::runs::takeover::{self, Place, TakeOver};
 use crate::runs::{create, detected, find, in_place, known, lock, same_plan, state_files};
 use crate::ui;
@@ -119,6 +119,9 @@ pub(crate) fn settle_run(
         let why = if reason.is_empty() { String::new() } else { format!(" ({})", ui::plain(reason)) };
         ui::say(format!("the run {run} was closed by {by}{why}: it is opened again"));
     }
+    let began_per = facts.settings.requests.as_ref().map(|requests| requests.per);
+    // Where its work ends up.
+    let target = facts.whole().map(|whole| &whole.into).or(facts.target.as_ref());
     let fixed = [
         ("--no-commits", args.no_commits && !facts.settings.no_commits),
         ("--auto-answer", args.auto_answer && !facts.settings.auto_answer),
@@ -126,13 +129,14 @@ pub(crate) fn settle_run(
             "--commit-prefix",
             args.commit_prefix.is_some() && args.commit_prefix != facts.settings.commit_prefix,
         ),
-        ("--land", args.land.is_some_and(|land| (land == LandArg::Pr) != facts.settings.requests.is_some())),
+        ("--land", args.is_by_requests().is_some_and(|by| by != facts.settings.requests.is_some())),
+        ("--pr", args.pr.is_some_and(|pr| began_per != Some(pr.into()))),
         ("--author", args.author.is_some() && args.author != facts.settings.author),
         (
             "--base-branch",
-            args.base_branch.is_some() && args.onto.is_none() && args.base_branch != facts.target,
+            args.base_branch.is_some() && args.onto.is_none() && args.base_branch.as_ref() != target,
         ),
-        ("--onto", args.onto.is_some() && args.onto != facts.target),
+        ("--onto", args.onto.is_some() && args.onto.as_ref() != target),
         (
             "--worktree-dir",
             args.worktree_dir

@@ -1,7 +1,7 @@
 //! The command that makes a run.
 
 use camino::Utf8PathBuf;
-use piton_core::plan::RunId;
+use piton_core::plan::{Oid, Per, RunId, Whole};
 use piton_core::run::{Command, NewRun, State};
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
@@ -32,6 +32,13 @@ pub(crate) fn creation(
     };
     let worktrees = if found.plan.settings.no_commits { None } else { Some(worktree_dir(args, project)) };
     let mut plan = found.plan.clone();
+    let mut target = target;
+    if let (Some(requests), Some(into)) = (&mut plan.settings.requests, &target)
+        && requests.per != Per::Task
+    {
+        requests.whole = Some(Whole::new(into.clone(), &found.plan, requests.per));
+        target = Some(own_branch(project, run, base.as_ref())?);
+    }
     if found.policy().shared_worktree {
         plan.settings.worktree.shared = Some(shared_worktree(project, found));
     }
@@ -43,6 +50,17 @@ pub(crate) fn creation(
         base,
         worktree_dir: worktrees.map(Utf8PathBuf::into_string),
     })))
+}
+
+/// The branch of a run that lands as a whole. It begins where its target is.
+fn own_branch(project: &Project, run: &RunId, tip: Option<&Oid>) -> Outcome<String> {
+    let branch = format!("piton/{run}");
+    if let (Some(repo), Some(tip)) = (project.repo()?, tip)
+        && repo.branch_tip(&branch)?.is_none()
+    {
+        repo.set_branch(&branch, tip, None)?;
+    }
+    Ok(branch)
 }
 
 /// Make a run and all it begins with, in one transaction.

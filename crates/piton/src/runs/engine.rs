@@ -40,6 +40,7 @@ pub(crate) fn to_wind_up(project: &Project, run: &RunId, lock: Lock) -> Outcome<
         lock,
         no_wait: true,
         undecided: Box::new(|| false),
+        summary: Box::new(|| None),
         settle_files: Box::new(|| {}),
     })
 }

@@ -1,8 +1,8 @@
 //! The flags of `piton run`: which plan, which run, and how to work on it.
 
 use camino::Utf8PathBuf;
-use clap::{Args, ValueEnum};
-use piton_core::plan::{GroupId, MergeBy, Method, Requests, Sandbox, Schedule, TaskId};
+use clap::{ArgGroup, Args, ValueEnum};
+use piton_core::plan::{GroupId, MergeBy, Method, Per, Requests, Sandbox, Schedule, TaskId};
 use piton_core::system::config::Webhook;
 use piton_core::time::Span;
 
@@ -10,6 +10,7 @@ use crate::args::{Loudness, SystemArg};
 use crate::failure::{Failure, Outcome};
 
 #[derive(Debug, Clone, Args)]
+#[command(group(ArgGroup::new("by_request").args(["land", "pr"]).multiple(true)))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct RunArgs {
     /// The plan's file or folder, the number or slug that it goes by, or issues, as in gh:label:NAME [default: that of the only unfinished run]
@@ -80,21 +81,24 @@ pub(crate) struct RunArgs {
     /// Land on this branch instead; it is made if it does not exist
     #[arg(long, value_name = "BRANCH", help_heading = "Git")]
     pub onto: Option<String>,
-    /// Land on the local branch, or each task by a pull or merge request at the remote's host [default: as the run
-    /// began, else local]
+    /// Land on the local branch, or by pull or merge requests at the remote's host [default: as the run began, else
+    /// local]
     #[arg(long, value_enum, value_name = "HOW", conflicts_with = "no_commits", help_heading = "Git")]
     pub land: Option<LandArg>,
+    /// What one request is for; this implies `--land pr` [default: as `[requests]` says, else task]
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "no_commits", help_heading = "Git")]
+    pub pr: Option<PerArg>,
     /// Who merges the requests [default: as `[requests]` says, else piton]
-    #[arg(long, value_enum, value_name = "WHO", requires = "land", help_heading = "Git")]
+    #[arg(long, value_enum, value_name = "WHO", requires = "by_request", help_heading = "Git")]
     pub merge: Option<MergeArg>,
     /// How requests are merged [default: as `[requests]` says, else merge]
-    #[arg(long, value_enum, value_name = "METHOD", requires = "land", help_heading = "Git")]
+    #[arg(long, value_enum, value_name = "METHOD", requires = "by_request", help_heading = "Git")]
     pub merge_method: Option<MethodArg>,
     /// The remote whose host has the requests [default: as `[requests]` says, else origin]
-    #[arg(long, value_name = "NAME", requires = "land", help_heading = "Git")]
+    #[arg(long, value_name = "NAME", requires = "by_request", help_heading = "Git")]
     pub remote: Option<String>,
     /// The time between two looks at a request, in seconds [default: as `[requests]` says, else 30]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600), requires = "land", help_heading = "Git")]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600), requires = "by_request", help_heading = "Git")]
     pub poll: Option<u64>,
     /// Let agents decide what they would ask, unless it destroys something
     #[arg(long, help_heading = "How to work")]
@@ -123,13 +127,23 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
+    /// Whether the flags ask for requests, if they say anything about it.
+    pub(crate) fn is_by_requests(&self) -> Option<bool> {
+        match (self.land, self.pr) {
+            (Some(land), _) => Some(land == LandArg::Pr),
+            (None, Some(_)) => Some(true),
+            (None, None) => None,
+        }
+    }
+
     /// How the tasks of a new run land by requests, if they do. `usual`: as `[requests]` says.
     pub(crate) fn requests(&self, usual: impl FnOnce() -> Requests) -> Option<Requests> {
-        (self.land == Some(LandArg::Pr)).then(|| self.requests_over(usual()))
+        self.is_by_requests().unwrap_or(false).then(|| self.requests_over(usual()))
     }
 
     /// What the flags say about requests, over what else holds.
     pub(crate) fn requests_over(&self, mut requests: Requests) -> Requests {
+        requests.per = self.pr.map_or(requests.per, Into::into);
         requests.merge = self.merge.map_or(requests.merge, Into::into);
         requests.method = self.merge_method.map_or(requests.method, Into::into);
         requests.remote = self.remote.clone().unwrap_or(requests.remote);
@@ -164,6 +178,7 @@ impl RunArgs {
             base_branch: None,
             onto: None,
             land: None,
+            pr: None,
             merge: None,
             merge_method: None,
             remote: None,
@@ -273,8 +288,28 @@ impl From<SandboxArg> for Sandbox {
 pub(crate) enum LandArg {
     /// Piton moves the local branch
     Local,
-    /// Each task is pushed to a branch of its own, with a request; landed is what the host has merged
+    /// Work is pushed to branches of Piton's own, with requests; landed is what the host has merged
     Pr,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PerArg {
+    /// Each task has a request of its own
+    Task,
+    /// All tasks of a group have one, and the next group begins once it is merged
+    Batch,
+    /// All tasks land on one branch, which has one request once they are done
+    Run,
+}
+
+impl From<PerArg> for Per {
+    fn from(arg: PerArg) -> Per {
+        match arg {
+            PerArg::Task => Per::Task,
+            PerArg::Batch => Per::Batch,
+            PerArg::Run => Per::Run,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

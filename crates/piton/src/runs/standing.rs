@@ -71,7 +71,10 @@ pub(crate) fn state(
 pub(crate) fn onto(facts: &piton_core::run::Run) -> String {
     match &facts.target {
         _ if facts.settings.no_commits => ", in place".to_owned(),
-        Some(target) => format!(", landing on {target}"),
+        Some(branch) => match facts.whole() {
+            Some(whole) => format!(", landing on {branch}, and by one request on {}", whole.into),
+            None => format!(", landing on {branch}"),
+        },
         None => String::new(),
     }
 }

@@ -35,6 +35,7 @@ const ELSEWHERE: [(&str, &str); 32] = [
     ("rejoin.brought", FENCED),
     ("rejoin.left", FENCED),
     ("rejoin.objects", FENCED),
+    ("request.before-branch", WHOLE),
     ("request.before-merge", REQUESTS),
     ("request.before-open", REQUESTS),
     ("request.before-push", REQUESTS),
@@ -51,6 +52,7 @@ const ELSEWHERE: [(&str, &str); 32] = [
 ];
 
 const ISSUES: &str = "formats: a_run_that_died_between_two_writes_resumes_without_repeating_one";
+const WHOLE: &str = "requests: a_run_that_is_killed_at_any_step_of_its_request_goes_on_to_the_same_end";
 const REQUESTS: &str = "requests: a_run_that_is_killed_at_any_step_of_a_request_goes_on_to_the_same_end";
 const FENCED: &str = "crash: an_attempt_behind_a_fence_survives_a_kill_at_every_step_around_it";
 

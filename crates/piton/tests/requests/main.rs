@@ -6,6 +6,7 @@ mod hostile;
 mod others;
 mod refused;
 mod survived;
+mod whole;
 
 use piton_testkit::hosts::{CheckResult, Method, Phase, ScriptedHost, Trouble};
 use piton_testkit::sandbox::{Invocation, Sandbox, task, until, writers};

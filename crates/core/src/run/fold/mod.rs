@@ -501,7 +501,8 @@ impl State {
                 task.counts.clear();
                 task.progress.mark = None;
                 if task.proof.take().is_some() {
-                    *task.progress = Progress { worktree: task.progress.worktree, ..Progress::default() };
+                    let (worktree, request) = (task.progress.worktree, task.progress.request.take());
+                    *task.progress = Progress { worktree, request, ..Progress::default() };
                 }
                 task.decided = Status::Pending;
                 task.attempt = 0;
@@ -672,6 +673,7 @@ impl State {
             }
             _ => None,
         };
+        let is_request = self.run.as_ref().is_some_and(|run| run.is_its_request(id));
         self.on_run(|run| {
             (run.context, run.held) = (None, false);
             run.moves_on();
@@ -691,7 +693,8 @@ impl State {
                 Proof::Work { .. } | Proof::Reported => None,
             };
             let (worktree, tree) = (task.progress.worktree, saw.filter(|_| task.gate));
-            *task.progress = Progress { worktree, landed_no, tree, ..Progress::default() };
+            let request = task.progress.request.take().filter(|_| is_request);
+            *task.progress = Progress { worktree, landed_no, tree, request, ..Progress::default() };
         })
     }
 }

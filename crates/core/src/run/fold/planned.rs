@@ -124,7 +124,8 @@ impl State {
     /// Whether a task judges the whole. Journals of earlier versions do not say it: there the lists of its system do.
     fn enter_gate(&mut self, spec: &TaskSpec) -> bool {
         let Some(run) = &mut self.run else { return spec.gate };
-        let gate = spec.gate || spec.check_first && !run.settings.form.lists(&spec.id);
+        let is_listed = run.settings.form.lists(&spec.id) || run.is_its_request(&spec.id);
+        let gate = spec.gate || spec.check_first && !is_listed;
         run.gates.retain(|id| id != &spec.id);
         run.gates.extend(gate.then(|| spec.id.clone()));
         gate

@@ -50,7 +50,7 @@ impl<'a> Rules<'a> {
         }
         let mut events = shares(&members, tree, results);
         events.extend(verified(&members));
-        if self.run.settings.requests.is_some() {
+        if self.run.requests_of(id).is_some() {
             events.push(self.prepare_request(id, fence, tree, (intent, before))?);
             return Ok(events);
         }
@@ -184,6 +184,7 @@ impl<'a> Rules<'a> {
             events.push(completed(&carried.task, carried.fence, &carried.commit, verified));
         }
         events.push(completed(id, fence, commit, verified));
+        events.extend(self.request_lacks(id)?);
         events.extend(self.gates_after(id, task.progress.merged.as_ref(), &[])?);
         Ok(events)
     }

@@ -22,7 +22,7 @@ impl<'a> Rules<'a> {
         }
         let Intent { old, candidate } = intent;
         let fact = RequestFact::Prepared {
-            branch: request::branch(&self.run.id, task),
+            branch: self.run.branch_of_request(task),
             base: old.clone(),
             head: candidate.clone(),
             tree: tree.clone(),
@@ -106,6 +106,8 @@ impl<'a> Rules<'a> {
             Judgement::Wait | Judgement::LookAtTarget => {}
             // Two merges at once would make a tree that nothing was proven on.
             Judgement::Merge if self.run.merging.as_ref().is_some_and(|other| other != id) => {}
+            // A task that was added or retried since is to be part of it.
+            Judgement::Merge if task.waiting > 0 => {}
             Judgement::Merge => events.push(event(RequestFact::MergeBegins { head: request.head.clone() })),
             Judgement::BringUp { reason } => events.push(event(RequestFact::Returned { reason })),
             Judgement::Landed { commit } => events.push(event(RequestFact::Merged { commit })),
@@ -113,13 +115,30 @@ impl<'a> Rules<'a> {
                 events.push(event(RequestFact::SentBack { remarks }));
                 let log = if log.trim().is_empty() { String::new() } else { format!("\n{log}") };
                 let feedback = format!("{feedback}{log}");
-                events.push(self.failure(task, Class::SentBack, &reason, &feedback, None));
+                // What was pushed has the target's changes, and some of them may be to blame.
+                let behind = self.run.is_its_request(id).then(|| request.head.clone());
+                events.push(self.failure(task, Class::SentBack, &reason, &feedback, behind));
             }
             Judgement::Stuck { reason } => {
                 events.push(self.failure(task, Class::Defect, &reason, "", None));
             }
         }
         Ok(events)
+    }
+
+    /// An open request of the run lacks what a task has just landed on its branch.
+    pub(super) fn request_lacks(&self, landed: &TaskId) -> Result<Option<Event>, Stop> {
+        let Some(whole) = self.run.whole().filter(|whole| !whole.has(landed)) else { return Ok(None) };
+        for (_, id) in whole.requests() {
+            let task = self.state.task(id)?;
+            let followed = task.filter(|task| task.decided == Status::Merging && task.is_followed());
+            if let Some(task) = followed {
+                let reason = format!("{landed} has landed on its branch since");
+                let fact = RequestFact::Returned { reason };
+                return Ok(Some(Event::Request { task: id.clone(), fence: task.fence, fact }));
+            }
+        }
+        Ok(None)
     }
 
     /// What the host merged is part of the local target. `tree`: what the target holds with it.

@@ -77,7 +77,7 @@ pub(in crate::system) const ISSUES: Keys = Keys { table: "`[issues]`", names: &[
 
 pub(in crate::system) const REQUESTS: Keys = Keys {
     table: "`[requests]`",
-    names: &["merge", "method", "remote", "labels", "draft", "rounds", "poll", "settle"],
+    names: &["per", "merge", "method", "remote", "labels", "draft", "rounds", "poll", "settle"],
 };
 
 pub(in crate::system) const BUDGET: Keys = Keys {

@@ -2,7 +2,7 @@
 
 use super::walk::{Section, Walk};
 use crate::diagnostic::Diagnostic;
-use crate::plan::{MergeBy, Method, Requests};
+use crate::plan::{MergeBy, Method, Per, Requests};
 use crate::time::Span;
 
 /// Agents that do not make the host's checks pass after so many tries do not with more.
@@ -13,6 +13,7 @@ const LONGEST: Span = Span::minutes(60);
 pub(super) fn read_requests(walk: &mut Walk<'_>, section: &Section<'_>) -> Requests {
     let usual = Requests::default();
     Requests {
+        per: section.choice(walk, "per", &Per::ALL).unwrap_or(usual.per),
         merge: section.choice(walk, "merge", &MergeBy::ALL).unwrap_or(usual.merge),
         method: section.choice(walk, "method", &Method::ALL).unwrap_or(usual.method),
         remote: section.line(walk, "remote").map_or(usual.remote, |remote| remote.value.to_owned()),
@@ -21,6 +22,7 @@ pub(super) fn read_requests(walk: &mut Walk<'_>, section: &Section<'_>) -> Reque
         rounds: section.number(walk, "rounds", 0..=MOST_ROUNDS).unwrap_or(usual.rounds),
         poll: span(walk, section, "poll", Span::seconds(1)).unwrap_or(usual.poll),
         settle: span(walk, section, "settle", Span(0)).unwrap_or(usual.settle),
+        whole: None,
     }
 }
 

@@ -245,6 +245,9 @@ mirror! {
 
     /// How tasks land by requests, in a run with `--land pr`.
     struct RequestsTable {
+        /// What one request is for. `task`: each task has its own. `batch`: all tasks of a group together. `run`: all
+        /// tasks of a run together. Default: `task`.
+        per: Option<PerName>,
         /// Who merges. `piton`: Piton, once the host's checks pass. `host`: its queue, or by merging automatically.
         /// `person`. Default: `piton`.
         merge: Option<MergeName>,
@@ -516,6 +519,10 @@ choices! {
     /// What is done about the issue of a completed task.
     #[serde(rename_all = "snake_case")]
     enum ReportName { Close, Comment, Nothing, }
+
+    /// What one request is for.
+    #[serde(rename_all = "snake_case")]
+    enum PerName { Task, Batch, Run, }
 
     /// Who merges a request.
     #[serde(rename_all = "snake_case")]

@@ -128,11 +128,8 @@ impl<'r> Page<'r> {
              <link rel=\"icon\" href=\"data:,\">\n<title>{run}: {}</title>\n<style>\n{style}{chips}</style>\n</head>\n<body>",
             line(&recap.results.words()),
         ));
-        let onto = recap.target.as_ref().map(|target| format!(", landing on <code>{}</code>", line(target)));
-        self.add(&format!(
-            "<header>\n<h1>{run}</h1>\n<p class=\"lead\">{state}{}.</p>",
-            onto.unwrap_or_default()
-        ));
+        let onto = recap.goes_to(|branch| format!("<code>{}</code>", line(branch)));
+        self.add(&format!("<header>\n<h1>{run}</h1>\n<p class=\"lead\">{state}{onto}.</p>"));
         let when = if recap.is_untouched() {
             "Nothing has been started yet.".to_owned()
         } else {

@@ -96,7 +96,7 @@ fn command(help: &str) -> String {
 
 fn head(recap: &Recap) -> String {
     let results = &recap.results;
-    let onto = recap.target.as_ref().map(|target| format!(", landing on {}", code(&one_line(target, TITLE))));
+    let onto = recap.goes_to(|branch| code(&one_line(branch, TITLE)));
     let (runs, passes, flakes) = recap.check_runs();
     let flaked = if flakes == 0 { String::new() } else { format!(", {flakes} flaked") };
     let bill = &recap.cost.cost.bill;
@@ -113,7 +113,7 @@ fn head(recap: &Recap) -> String {
          | Agents worked for | {} |\n| Check runs | {runs}, {passes} passed{flaked} |\n",
         title(recap.run.as_str()),
         reason(&recap.state_text),
-        onto.unwrap_or_default(),
+        onto,
         results.words(),
         recap.completed(),
         recap.tasks.len(),

@@ -37,6 +37,9 @@ pub struct Recap {
     pub name: String,
     /// The branch that work lands on.
     pub target: Option<String>,
+    /// The branch that one request brings it all to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub into: Option<String>,
     pub status: RunStatus,
     /// The same in words.
     pub state_text: String,
@@ -219,6 +222,7 @@ impl Recap {
             run: run.id.clone(),
             name: run.name.clone(),
             target: run.target.clone().filter(|_| !run.settings.no_commits),
+            into: run.whole().map(|whole| whole.into.clone()),
             status,
             state_text,
             started: timeline.from,
@@ -242,6 +246,13 @@ impl Recap {
             nodes: tasks.into_iter().map(|(_, node)| node).collect(),
             timeline,
         }
+    }
+
+    /// Where its work goes, with its branches as `name` writes them.
+    pub fn goes_to(&self, name: impl Fn(&str) -> String) -> String {
+        let on = |branch: &String| format!(", landing on {}", name(branch));
+        let into = |branch: &String| format!(", and by one request on {}", name(branch));
+        self.target.iter().map(on).chain(self.into.iter().map(into)).collect()
     }
 
     /// Nothing has been started yet.

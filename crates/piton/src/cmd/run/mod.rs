@@ -10,9 +10,10 @@ use piton_core::diagnostic;
 use piton_core::plan::{Check, Plan, RunId, Sandbox};
 use piton_core::run::{Command, Selection, Session, Status, StopReason, shell_word};
 use piton_core::time::Span;
+use piton_core::view::recap::markdown;
 use piton_core::view::{self, Item, Kind, Results, counted};
 use piton_engine::clock;
-use piton_engine::drive::{Engine, PlanNow, PlanRead};
+use piton_engine::drive::{Engine, PlanNow, PlanRead, Summary};
 use piton_engine::files::{FilesError, Keeping};
 use piton_engine::git::NEEDED;
 use piton_engine::issues::Watching;
@@ -30,8 +31,8 @@ use crate::runs::found::FoundRun;
 use crate::runs::preview::{self, PreviewForm};
 use crate::runs::show::{self, Listed};
 use crate::runs::{
-    begin, conclusion, create, detected, engine, grow, in_place, inbox, known, master, refusals, resume,
-    same_plan, siblings, standing, state_files, templates,
+    begin, conclusion, create, detected, engine, grow, in_place, inbox, known, master, recap, refusals,
+    resume, same_plan, siblings, standing, state_files, templates,
 };
 use crate::{commands, preflight, progress, ui};
 
@@ -118,6 +119,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
             Some(keeping) => Box::new(keeping.undecided()),
             None => Box::new(|| false),
         },
+        summary: summary(&project, &run),
         settle_files: match &keeping {
             Some(keeping) => Box::new(keeping.settles()),
             None => Box::new(|| {}),
@@ -237,6 +239,9 @@ fn preflight(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome {
         return Err(failure.hint("leave out --max-parallel, or --no-commits"));
     }
     preflight_selection(args, plan)?;
+    if args.pr.is_some() && args.is_by_requests() == Some(false) {
+        return Err(Failure::usage("--pr is for --land pr").hint("leave out --land local, or --pr"));
+    }
     if plan.settings.requests.is_some() && plan.settings.no_commits {
         return Err(Failure::usage(
             "a plan whose work is done in place has nothing to push: leave out --land pr",
@@ -307,6 +312,16 @@ fn session(args: &RunArgs, plan: &Plan) -> Session {
         verbose: args.loudness.verbose,
         quiet: args.loudness.quiet,
     }
+}
+
+/// What people read about a run that lands as a whole.
+fn summary(project: &Project, run: &RunId) -> Summary {
+    let (project, run) = (project.clone(), run.clone());
+    Box::new(move || {
+        let mut journal = Journal::open_existing(&project.home).ok()??;
+        let gathered = recap::of_run(&project, &mut journal, &run).ok()?;
+        Some(markdown(&gathered))
+    })
 }
 
 /// The plan as it is, once its files were written.

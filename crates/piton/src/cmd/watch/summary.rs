@@ -63,7 +63,7 @@ pub(crate) fn summary(args: &SummaryArgs) -> Outcome<Exit> {
 
 /// For a person at a terminal.
 fn text(recap: &Recap) -> String {
-    let onto = recap.target.as_ref().map(|target| format!(", landing on {target}")).unwrap_or_default();
+    let onto = recap.goes_to(str::to_owned);
     let (run, state) = (ui::styled(BOLD, recap.run.as_str()), ui::plain(&recap.state_text));
     let mut text = format!("{run} {state}{}\n", ui::plain(&onto));
     let took = match recap.is_untouched() {

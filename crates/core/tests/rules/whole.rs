@@ -1,0 +1,117 @@
+//! A run that lands as a whole, or group by group: its tasks land on its branch, and tasks that no plan has are its requests.
+
+use piton_core::plan::{Per, Plan, Requests, Schedule, Whole};
+use piton_core::run::{Action, Command, Event, RequestFact, Status, next};
+
+use crate::bench::{Bench, id, plan, session, spec};
+
+fn whole(per: Per, mut plan: Plan) -> Plan {
+    let whole = Some(Whole::new("trunk".to_owned(), &plan, per));
+    plan.settings.requests = Some(Requests { per, whole, ..Requests::default() });
+    plan
+}
+
+fn running(plan: Plan) -> Bench {
+    let mut bench = Bench::new(plan);
+    bench.accept(&Command::Attach { engine: "e1".to_owned(), session: session(Schedule::Flow) });
+    bench
+}
+
+fn starts(bench: &Bench) -> Vec<String> {
+    let actions = next(&bench.state, bench.now);
+    let begun = actions.iter().filter_map(|action| match action {
+        Action::Start { task } => Some(task.to_string()),
+        _ => None,
+    });
+    begun.collect()
+}
+
+/// On a worktree made when so many had landed.
+fn land(bench: &mut Bench, name: &str, tree: u64, landed: u32) {
+    bench.verify(name, tree, landed);
+    bench.accept(&bench.prepare_landing(name, tree, &[]));
+    bench.accept(&bench.landed(name, tree));
+}
+
+#[test]
+fn tasks_land_on_the_branch_and_the_request_waits_for_all_of_them() {
+    let mut bench = running(whole(Per::Run, plan(vec![spec("a", &[]), spec("b", &[])])));
+    assert_eq!((starts(&bench), bench.task("request").waiting), (vec!["a".to_owned(), "b".to_owned()], 2));
+    land(&mut bench, "a", 7, 0);
+    assert!(!bench.journal.iter().any(|recorded| matches!(recorded.event, Event::Request { .. })));
+    assert_eq!(starts(&bench), ["b"]);
+    land(&mut bench, "b", 8, 1);
+    assert_eq!(starts(&bench), ["request"]);
+    bench.start("request");
+    bench.ready("request", 8, 2);
+    let begun: Vec<Action> = next(&bench.state, bench.now);
+    assert!(begun.iter().any(|action| matches!(action, Action::Capture { .. })), "no agent: {begun:?}");
+    assert!(!bench.state.is_complete(), "nothing is completed before the host has merged it");
+}
+
+#[test]
+fn a_request_has_a_name_that_no_task_has() {
+    let run = whole(Per::Run, plan(vec![spec("a", &[]), spec("Request", &[]), spec("request-2", &[])]));
+    let of = |plan: &Plan| plan.settings.requests.clone().and_then(|requests| requests.whole);
+    assert_eq!(of(&run).map(|whole| whole.task), Some(id("request-3")));
+    let mut long = plan(vec![spec("a", &[]), spec("b", &[])]);
+    (long.tasks[1].group, long.groups[0].id) =
+        (1, piton_core::plan::GroupId::new(&"g".repeat(60)).expect("an id"));
+    let groups = of(&whole(Per::Batch, long)).expect("it lands in batches").groups;
+    assert_eq!(groups.len(), 1, "the last group has the request of the run");
+}
+
+#[test]
+fn the_plan_stays_the_same_plan_and_may_get_more_tasks() {
+    let plain = plan(vec![spec("a", &[])]);
+    let mut bench = running(whole(Per::Run, plain.clone()));
+    assert_eq!(bench.state.run().map(|run| run.plan_hash.clone()), Some(plain.hash()));
+    let more = plan(vec![spec("a", &[]), spec("b", &[])]);
+    bench.accept(&Command::Extend(Box::new(more.clone())));
+    assert_eq!((bench.task("request").waiting, bench.task("request").removed), (2, false));
+    bench.accept(&Command::Detach {
+        engine: "e1".to_owned(),
+        reason: piton_core::run::StopReason::Person,
+        tip: Vec::new(),
+    });
+    let other = plan(vec![spec("a", &[]), spec("c", &[])]);
+    bench.accept(&Command::Replan(Box::new(other)));
+    assert_eq!((bench.task("request").waiting, bench.task("request").removed), (2, false));
+    assert!(bench.task("b").removed);
+}
+
+#[test]
+fn what_lands_on_the_branch_meanwhile_goes_into_the_open_request() {
+    let mut bench = running(whole(Per::Run, plan(vec![spec("a", &[]), spec("b", &[])])));
+    land(&mut bench, "a", 7, 0);
+    bench.accept(&Command::Skip { task: id("b"), by: "ann".to_owned(), reason: String::new() });
+    bench.start("request");
+    bench.ready("request", 8, 1);
+    let same = piton_core::run::Work { changed: false, found_work: false, ..crate::bench::work(9) };
+    bench.accept(&bench.captured("request", same));
+    let fence = bench.task("request").fence;
+    let ended =
+        Command::ChecksEnded { task: id("request"), fence, tree: crate::bench::oid(9), results: Vec::new() };
+    bench.accept(&ended);
+    bench.accept(&bench.prepare_landing("request", 9, &[]));
+    assert_eq!(bench.task("request").decided, Status::Merging);
+    bench.accept(&Command::Reset { task: id("b"), by: "ann".to_owned() });
+    land(&mut bench, "b", 10, 1);
+    assert_eq!(bench.task("request").decided, Status::Verified, "it is proven again, with b");
+    let returned = |event: &Event| matches!(event, Event::Request { fact: RequestFact::Returned { .. }, .. });
+    assert!(bench.journal.iter().any(|recorded| returned(&recorded.event)));
+}
+
+#[test]
+fn a_group_begins_when_the_request_of_the_one_before_it_is_merged() {
+    // The longer chain would come first.
+    let mut two = plan(vec![spec("a", &[]), spec("b", &[]), spec("c", &["b"])]);
+    (two.tasks[1].group, two.tasks[2].group) = (1, 1);
+    let mut bench = running(whole(Per::Batch, two));
+    assert_eq!(starts(&bench), ["a"], "also where groups do not wait for each other");
+    land(&mut bench, "a", 7, 0);
+    assert_eq!(starts(&bench), ["request-g0"]);
+    bench.accept(&Command::Skip { task: id("request-g0"), by: "ann".to_owned(), reason: String::new() });
+    assert_eq!(starts(&bench), ["b"]);
+    assert_eq!((bench.task("request").waiting, bench.task("request-g0").gate), (2, false));
+}
