@@ -80,6 +80,8 @@ impl Bound {
                 Event::Reopened { .. } | Event::LandingLost { .. } if gate.is_none() => bound.others += 1,
                 Event::AttemptStarted { .. } if in_place => bound.moves += 1,
                 Event::PlanAdopted { .. } => bound.moves += 1,
+                // It brings the target's changes.
+                Event::Completed { task, .. } if sim.run().is_its_request(task) => bound.moves += 1,
                 _ => {}
             }
             bound.fixes += fixes(event, gate.as_ref());
@@ -121,7 +123,7 @@ fn fixes(event: &Event, gate: Option<&Task>) -> usize {
 pub(super) fn are_bounded(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), String> {
     let of = |which: &dyn Fn(&Event) -> bool| sim.journal.iter().filter(|r| which(&r.event)).count();
     if let Event::Completed { task, proof: Proof::Landed { .. }, .. } = event
-        && let Some(gate) = sim.task(task).filter(|task| task.gate)
+        && let Some(gate) = sim.task(task).filter(|task| task.gate && !sim.run().is_its_request(&task.id))
     {
         let landed = of(
             &|event| matches!(event, Event::Completed { task: it, proof: Proof::Landed { .. }, .. } if it == task),

@@ -184,6 +184,9 @@ pub const REQUEST_SITUATIONS: &[&str] = &[
     "a person closed a request",
     "squashed by the host",
     "merged by the host",
+    "a run landed as a whole",
+    "a group landed as a whole",
+    "somebody pushed to the target of the run's request",
     "all completed",
 ];
 

@@ -36,6 +36,8 @@ pub(super) struct Git {
     trees: Vec<Tree>,
     numbers: BTreeMap<Tree, usize>,
     pub(super) target: CommitNo,
+    /// The branch that one request brings it all to, if the run lands as a whole.
+    pub(super) trunk: CommitNo,
     pub(super) worktrees: BTreeMap<usize, Worktree>,
     /// The user's checkout of the target has changes of their own.
     pub(super) dirty: bool,
@@ -55,12 +57,14 @@ impl Git {
             trees: Vec::new(),
             numbers: BTreeMap::new(),
             target: 0,
+            trunk: 0,
             worktrees: BTreeMap::new(),
             dirty: false,
             said: BTreeMap::new(),
             reverts: Vec::new(),
         };
         git.target = git.commit(Tree::new(), &[], None);
+        git.trunk = git.target;
         git
     }
 
@@ -186,9 +190,8 @@ impl Git {
         Some((head, markers))
     }
 
-    /// Merge the target into a worktree; conflicts stay in its files as markers.
-    pub(super) fn bring_up(&mut self, task: usize) {
-        let tip = self.target;
+    /// Merge a commit into a worktree; conflicts stay in its files as markers.
+    pub(super) fn bring_up(&mut self, task: usize, tip: CommitNo) {
         let Some((head, _)) = self.capture(task) else { return };
         let upto = self.is_ancestor(tip, head).then(|| self.tree(head).clone());
         let merged = upto.clone().unwrap_or_else(|| self.merge(head, tip).0);

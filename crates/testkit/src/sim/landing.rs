@@ -27,7 +27,11 @@ impl Sim {
             let reason = "your checkout has changes".to_owned();
             return vec![Command::LandingWaits { task: last.id.clone(), fence: last.fence, reason }];
         }
-        let Merged { tip, members: merging } = match self.merge_chain(action, number, &members) {
+        let merged = match members.as_slice() {
+            [task] if self.run().is_its_request(&task.id) => self.merge_whole(task),
+            _ => self.merge_chain(action, number, &members),
+        };
+        let Merged { tip, members: merging } = match merged {
             Ok(merged) => merged,
             Err(commands) => return commands,
         };
@@ -138,6 +142,32 @@ impl Sim {
             merging.push((task.clone(), at));
         }
         Ok(Merged { tip, members: merging })
+    }
+
+    /// The branch of a run that lands as a whole, merged into the tip of what its request is for.
+    fn merge_whole(&mut self, task: &Task) -> Result<Merged, Vec<Command>> {
+        let (tip, branch) = (self.git.trunk, self.git.target);
+        let verified = task.progress.commit.as_ref().and_then(commit_no).ok_or_else(Vec::new)?;
+        let mut at = tip;
+        for (work, other) in [(verified, branch), (branch, verified)] {
+            let is_in_other = work != other && self.git.is_ancestor(work, other);
+            if is_in_other || self.git.is_ancestor(work, at) {
+                continue;
+            }
+            let (merged, conflicts) = self.git.merge(work, at);
+            if !conflicts.is_empty() {
+                self.coverage.saw("the request of the run conflicts");
+                let has_own = !self.git.merge(verified, tip).1.is_empty();
+                return Err(failed(task, if has_own { tip } else { branch }, "conflict"));
+            }
+            at = self.git.commit(merged, &[at, work], None);
+        }
+        if self.git.tree(at) == self.git.tree(tip) {
+            self.coverage.saw("nothing is left for the request of the run");
+            self.git.target = at;
+            return Err(self.nothing_to_land(task));
+        }
+        Ok(Merged { tip, members: vec![(task.clone(), at)] })
     }
 
     fn red_together(&mut self, number: u64, members: &[Task], tip: CommitNo, red: &[Digest]) -> Vec<Command> {

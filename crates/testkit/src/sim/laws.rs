@@ -420,6 +420,9 @@ fn landed_is_reachable(sim: &Sim) -> Verdict {
         return Ok(());
     }
     let lost = tasks(sim).find(|t| match &t.proof {
+        Some(Proof::Landed { commit, .. }) if sim.run().is_its_request(&t.id) => {
+            !commit_no(commit).is_some_and(|no| sim.git.is_ancestor(no, sim.git.trunk))
+        }
         Some(Proof::Landed { commit, .. }) => !sim.git.is_landed(commit),
         _ => false,
     });

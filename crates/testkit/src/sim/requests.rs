@@ -59,6 +59,13 @@ impl Sim {
         let Some(head) = commit_no(&request.head) else { return Vec::new() };
         match step {
             Step::Push => {
+                if self.run().is_its_request(&task.id) {
+                    if !self.git.is_ancestor(self.git.target, head) {
+                        self.coverage.saw("the branch of the run was moved away from its request");
+                        return vec![self.try_failed(action, Class::Defect, "the branch was moved")];
+                    }
+                    self.git.target = head;
+                }
                 let remote = self.host.branches.get(&place).map(|no| oid(*no));
                 match push(&request, remote.as_ref()) {
                     Push::Done => self.coverage.saw("push found done"),
@@ -124,9 +131,19 @@ impl Sim {
             }
             Step::Take => {
                 let Some(commit) = request.merged.clone() else { return Vec::new() };
-                let tree = self.whole();
+                let tip = *self.host_target();
+                let tree = self.git.tree(tip).clone();
+                let tree = self.git.tree_oid(&tree);
                 vec![Command::RequestLanded { task: id, fence, commit, tree }]
             }
+        }
+    }
+
+    /// Where the host merges to.
+    fn host_target(&mut self) -> &mut CommitNo {
+        match self.run().whole() {
+            Some(_) => &mut self.git.trunk,
+            None => &mut self.git.target,
         }
     }
 
@@ -204,6 +221,11 @@ impl Sim {
                 self.host.target_red_until = self.time + self.rng.between(60_000, 1_800_000);
                 self.host.pulls[at].red = true;
             }
+            6 if self.run().whole().is_some() => {
+                self.coverage.saw("somebody pushed to the target of the run's request");
+                let (tip, tree) = (self.git.trunk, self.git.tree(self.git.trunk).clone());
+                self.git.trunk = self.git.commit(tree, &[tip], None);
+            }
             4 if !pull.red => {
                 self.coverage.saw("a person merged a request early");
                 self.host_merges(at, false);
@@ -215,19 +237,21 @@ impl Sim {
     /// Merge or squash a request into the target. Says whether it could.
     fn host_merges(&mut self, at: usize, by_piton: bool) -> bool {
         let pull = self.host.pulls[at].clone();
-        let tip = self.git.target;
+        let tip = *self.host_target();
         let (tree, conflicts) = self.git.merge(pull.head, tip);
         if !conflicts.is_empty() {
             return false;
         }
         let squash = pull.head.is_multiple_of(2);
-        let commit = if squash {
+        let commit = if squash && self.run().whole().is_some() {
+            self.git.commit(tree, &[tip], None)
+        } else if squash {
             let content = self.scenario.spec(&task_id(pull.task)).map(piton_core::plan::TaskSpec::content);
             self.git.commit_landing(tree, &[tip], pull.task, content)
         } else {
             self.git.commit(tree, &[tip, pull.head], None)
         };
-        self.git.target = commit;
+        *self.host_target() = commit;
         // What fits together there is for the host to say, or for the person who merged it.
         self.people.touched |= !by_piton;
         let pull = &mut self.host.pulls[at];
@@ -240,7 +264,8 @@ impl Sim {
     fn look(&mut self, task: &Task, at: usize) -> Vec<Command> {
         let pull = self.host.pulls[at].clone();
         let is_checked = self.time >= pull.checked_at;
-        let conflicts = !self.git.merge(pull.head, self.git.target).1.is_empty();
+        let tip = *self.host_target();
+        let conflicts = !self.git.merge(pull.head, tip).1.is_empty();
         let check = || "ci".to_owned();
         let remark = |no: u64| Remark {
             id: no.to_string(),
@@ -272,13 +297,27 @@ impl Sim {
             remarks: Vec::new(),
             queued: pull.queued,
         };
-        let tip = Some(oid(self.git.target));
+        let tip = Some(oid(tip));
         let (task, fence, seen) = (task.id.clone(), task.fence, Box::new(seen));
         vec![Command::RequestSeen { task, fence, seen, log: String::new(), tip }]
     }
 
     /// What happens to requests, for the record.
     pub(super) fn notice_requests(&mut self, event: &Event) {
+        match event {
+            Event::Completed { task, proof: Proof::Landed { .. }, .. } if self.run().is_its_request(task) => {
+                let of_run = self.run().whole().is_some_and(|whole| whole.task == *task);
+                self.coverage.saw(if of_run {
+                    "a run landed as a whole"
+                } else {
+                    "a group landed as a whole"
+                });
+            }
+            Event::Reopened { task, .. } if self.run().is_its_request(task) => {
+                self.coverage.saw("the request of the run was opened again");
+            }
+            _ => {}
+        }
         let Event::Request { fact, .. } = event else { return };
         self.coverage.saw(match fact {
             RequestFact::Prepared { .. } => "request: prepared",
@@ -312,7 +351,7 @@ pub(super) fn the_host_is_respected(sim: &Sim) -> Verdict {
 /// What landed by a request is what the host says that it merged.
 pub(super) fn landed_is_the_hosts_word(sim: &Sim, event: &Event) -> Verdict {
     let Event::Completed { task, proof: Proof::Landed { commit, .. }, .. } = event else { return Ok(()) };
-    if sim.run().settings.requests.is_none() {
+    if sim.run().requests_of(task).is_none() {
         return Ok(());
     }
     let is_merged = |pull: &Pull| match pull.phase {
@@ -333,7 +372,8 @@ pub(super) fn merges_are_green(sim: &Sim, event: &Event) -> Verdict {
     let is_green = |seen: &Seen| seen.pending.is_empty() && seen.red.is_empty() && seen.head == *head;
     let base = request.map(|request| &request.base);
     ensure(seen.is_some_and(|seen| is_green(seen)), || format!("{task} is to be merged and is not green"))?;
-    let target: Option<Oid> = Some(oid(sim.git.target));
+    let target = if sim.run().whole().is_some() { sim.git.trunk } else { sim.git.target };
+    let target: Option<Oid> = Some(oid(target));
     // People move the target at any time; then the host rejects nothing, and what lands is theirs to judge.
     ensure(sim.people.moves > 0 || sim.people.touched || base == target.as_ref(), || {
         format!("{task} is to be merged into a target that it was not proven on")

@@ -75,7 +75,8 @@ impl Sim {
         let run = self.run();
         let given_up = run.dead > 0 && run.settings.exhausted == Exhausted::Stop;
         let passes = matches!(run.settings.exhausted, Exhausted::Pass | Exhausted::Skip);
-        let layers = run.session.schedule != Schedule::Flow && !passes;
+        let in_batches = run.whole().is_some_and(|whole| !whole.groups.is_empty());
+        let layers = (run.session.schedule != Schedule::Flow || in_batches) && !passes;
         let tasks = || self.state.tasks().filter(|task| !task.removed);
         let dead_group = tasks().filter(|task| task.status().is_dead()).map(|task| task.group).min();
         let is_persons = |task: &&piton_core::run::Task| task.by_person && task.decided == Status::Blocked;

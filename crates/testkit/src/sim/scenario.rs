@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{
-    Agent, Argv, Check, Digest, Exhausted, Group, GroupId, Land, MergeBy, Plan, Requests, Schedule, Settings,
-    TaskId, TaskSpec,
+    Agent, Argv, Check, Digest, Exhausted, Group, GroupId, Land, MergeBy, Per, Plan, Requests, Schedule,
+    Settings, TaskId, TaskSpec, Whole,
 };
 use piton_core::system::Form;
 use piton_core::time::Span;
@@ -200,7 +200,28 @@ impl Scenario {
     pub(super) fn requests(rng: &mut Rng) -> Scenario {
         let mut scenario = Scenario::queue(rng);
         let merge = MergeBy::ALL[rng.below(3)].1;
-        scenario.plan.settings.requests = Some(Requests { merge, ..Requests::default() });
+        let mut requests = Requests { merge, ..Requests::default() };
+        // No random number is drawn, so that seeds keep their meaning.
+        if scenario.plan.tasks.len().is_multiple_of(3) {
+            requests.per = if merge == MergeBy::Host { Per::Run } else { Per::Batch };
+            let used = |nth: usize| scenario.plan.tasks.iter().any(|spec| spec.group as usize == nth);
+            let groups = scenario.plan.groups.iter().enumerate();
+            let mut batches: Vec<GroupId> =
+                groups.filter(|(nth, _)| used(*nth)).map(|(_, group)| group.id.clone()).collect();
+            batches.pop();
+            batches.retain(|_| requests.per == Per::Batch);
+            let first = scenario.scripts.len();
+            let all = first + batches.len() + 1;
+            requests.whole = Some(Whole {
+                into: "trunk".to_owned(),
+                task: task_id(all - 1),
+                groups: batches.into_iter().zip((first..).map(task_id)).collect(),
+            });
+            scenario.scripts.resize(all, Script::default());
+            scenario.subjects.registers.resize(all, None);
+            scenario.subjects.overreach.resize(all, None);
+        }
+        scenario.plan.settings.requests = Some(requests);
         scenario
     }
 

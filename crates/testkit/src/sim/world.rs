@@ -11,7 +11,7 @@ use piton_core::time::Span;
 use super::Sabotage;
 use super::content::Tree;
 use super::driver::Sim;
-use super::git::oid;
+use super::git::{commit_no, oid};
 use super::keeper::{Keeper, Key};
 use super::providers;
 use super::scenario::{index, task_id};
@@ -119,8 +119,10 @@ impl Sim {
             }
             self.git.make_worktree(place);
             self.in_place(place);
-        } else if task.progress.behind.is_some() {
-            self.git.bring_up(place);
+        } else if let Some(behind) = &task.progress.behind {
+            let is_whole = self.run().is_its_request(&task.id);
+            let upto = commit_no(behind).filter(|_| is_whole).unwrap_or(self.git.target);
+            self.git.bring_up(place, upto);
         } else {
             landed = task.progress.landed_at_base;
         }
@@ -313,7 +315,9 @@ impl Sim {
         let mut commands = Vec::new();
         for task in self.state.tasks().filter(|task| !task.removed) {
             match &task.proof {
-                Some(Proof::Landed { commit, .. }) if !self.git.is_landed(commit) => {
+                Some(Proof::Landed { commit, .. })
+                    if !self.git.is_landed(commit) && !self.run().is_its_request(&task.id) =>
+                {
                     commands.push(Command::LandingLost {
                         task: task.id.clone(),
                         commit: commit.clone(),
