@@ -16,7 +16,7 @@ export function checks(app) {
       if (!rows) return h("p", { class: "empty" }, "Loading…");
       const most = largest(rows.map((row) => row.total_ms), 1);
       return h("div", { class: "stack" },
-        h("div", { class: "head" }, h("h1", {}, "Checks"), h("span", { class: "muted" }, "a flake was red and then passed on the same files; it costs no task an attempt")),
+        h("div", { class: "head" }, h("h1", {}, "Checks"), h("span", { class: "muted" }, "A flake failed and then passed on the same files: it spends no attempt.")),
         rows.length === 0 ? h("p", { class: "empty" }, "No check has run yet.") : h("section", { class: "card scroll", tabindex: "0", role: "region", "aria-label": "Checks" }, h("table", {},
           head(["Check", "Runs", "Passed", "Flakes", "Mean", "Total", ""]),
           h("tbody", {}, rows.slice(0, 500).map((row) => h("tr", { "data-key": row.name },

@@ -9,7 +9,7 @@ const [STRIP, AXIS] = [46, 22];
 const [LEAST_ROW, MOST_ROW] = [22, 32];
 // A table of more rows is read by nobody.
 const LISTED = 500;
-const PHASES = { working: ["busy", "agents working"], checking: ["good", "checks"], landing: ["land", "landing"], waiting: ["idle", "waiting for a place"], held: ["warning", "waiting for you or a provider"] };
+const PHASES = { working: ["busy", "agents working"], checking: ["good", "checks"], landing: ["land", "landing"], waiting: ["idle", "waiting for its turn"], held: ["warning", "waiting for you or a provider"] };
 
 export function timeline(app) {
   let [data, rows, groups, onlyCritical, isList] = [null, [], [], false, false];

@@ -1,6 +1,8 @@
 //! The commands, in groups. The arguments of each command stand next to its code.
 
 mod deferred;
+#[cfg(test)]
+mod documented;
 pub(crate) mod help;
 pub(crate) mod integrate;
 pub(crate) mod ledger;

@@ -11,18 +11,24 @@ use crate::failure::{Failure, Outcome};
 
 #[derive(Debug, Clone, Args)]
 #[command(group(ArgGroup::new("by_request").args(["land", "pr"]).multiple(true)))]
+#[command(after_help = "Examples:\n  \
+    piton run plan.toml              work on the plan; again: resume its run\n  \
+    piton run                        resume the only unfinished run\n  \
+    piton run plan.toml --dry-run    what would be done, and what is missing\n  \
+    piton run specs/001-login --task T004 --agent codex")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct RunArgs {
     /// The plan's file or folder, the number or slug that it goes by, or issues, as in gh:label:NAME [default: that of the only unfinished run]
     pub plan: Option<Utf8PathBuf>,
     /// The system the plan is of [default: as its files tell]
-    #[arg(long, value_name = "SYSTEM", help_heading = "What to run")]
+    // The list of systems fills a screen: it comes after what most people look for.
+    #[arg(long, value_name = "SYSTEM", help_heading = "What to run", display_order = 903)]
     pub dialect: Option<SystemArg>,
     /// Reject what would be repaired or only warned about
-    #[arg(long, help_heading = "What to run")]
+    #[arg(long, help_heading = "What to run", display_order = 902)]
     pub strict: bool,
     /// The project [default: the repository around the plan]
-    #[arg(long, value_name = "DIR", help_heading = "What to run")]
+    #[arg(long, value_name = "DIR", help_heading = "What to run", display_order = 901)]
     pub project_path: Option<Utf8PathBuf>,
     /// Where worktrees are made [default: ../.worktrees/PROJECT beside the project]
     #[arg(long, value_name = "DIR", env = "PITON_WORKTREE_DIR", help_heading = "Git")]

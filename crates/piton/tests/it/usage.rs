@@ -48,15 +48,15 @@ fn help_of_run_tells_its_flags() {
       -h, --help  Print help (see more with '--help')
 
     What to run:
-          --dialect <SYSTEM>    The system the plan is of [default: as its files tell] [possible values:
-                                native, execute, issue, rwkit, iterative, speckit, openspec, kiro,
-                                taskmaster, ralph, gsd, bmad, backlog, tracker, todo]
-          --strict              Reject what would be repaired or only warned about
-          --project-path <DIR>  The project [default: the repository around the plan]
           --layer <NAME>        Work on this layer only
           --start-layer <NAME>  Work on this layer and those after it
           --task <ID>           Work on this task only; what it depends on must be done
           --run <RUN>           The run to resume
+          --project-path <DIR>  The project [default: the repository around the plan]
+          --strict              Reject what would be repaired or only warned about
+          --dialect <SYSTEM>    The system the plan is of [default: as its files tell] [possible values:
+                                native, execute, issue, rwkit, iterative, speckit, openspec, kiro,
+                                taskmaster, ralph, gsd, bmad, backlog, tracker, todo]
 
     Git:
           --worktree-dir <DIR>     Where worktrees are made [default: ../.worktrees/PROJECT beside the
@@ -107,6 +107,12 @@ fn help_of_run_tells_its_flags() {
       -v, --verbose            Print everything
       -q, --quiet              Print only what went wrong, and the end
           --json               Print one JSON object per event
+
+    Examples:
+      piton run plan.toml              work on the plan; again: resume its run
+      piton run                        resume the only unfinished run
+      piton run plan.toml --dry-run    what would be done, and what is missing
+      piton run specs/001-login --task T004 --agent codex
     ");
 }
 

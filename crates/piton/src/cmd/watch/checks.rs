@@ -45,7 +45,7 @@ pub(crate) fn checks(args: &ChecksArgs) -> Outcome<Exit> {
     }
     ui::answer(lines);
     if counts.iter().any(|count| count.flakes > 0) {
-        ui::say("a flake was red and then passed on the same files; it costs no task an attempt");
+        ui::say("a flake failed and then passed on the same files: it spends no attempt");
     }
     if has_more {
         ui::say("more checks have run: piton checks --all");
