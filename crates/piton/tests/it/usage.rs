@@ -66,9 +66,11 @@ fn help_of_run_tells_its_flags() {
           --author <NAME <EMAIL>>  Author of Piton's commits
           --base-branch <BRANCH>   The branch to start from and land on [default: the current one]
           --onto <BRANCH>          Land on this branch instead; it is made if it does not exist
-          --land <HOW>             Land on the local branch, or each task by a pull or merge request at
-                                   the remote's host [default: as the run began, else local] [possible
+          --land <HOW>             Land on the local branch, or by pull or merge requests at the
+                                   remote's host [default: as the run began, else local] [possible
                                    values: local, pr]
+          --pr <WHAT>              What one request is for; this implies `--land pr` [default: as
+                                   `[requests]` says, else task] [possible values: task, batch, run]
           --merge <WHO>            Who merges the requests [default: as `[requests]` says, else piton]
                                    [possible values: piton, host, person]
           --merge-method <METHOD>  How requests are merged [default: as `[requests]` says, else merge]
