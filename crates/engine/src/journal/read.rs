@@ -16,6 +16,9 @@ use super::query::{self, Head, NextTasks};
 use super::rows::{LAYOUT, REMOVED, STATUS, TASK_COLUMN_COUNT, TASK_COLUMNS, TaskRow, key, unsigned};
 use super::{Cell, CheckCount, Journal, Outline, RunSummary, write};
 
+/// Few tasks have a worktree. A plain join may go through all tasks and look for the worktree of each.
+pub(super) const OF_WORKTREES: &str = "FROM worktrees CROSS JOIN tasks USING (run, id) WHERE run = ?1";
+
 impl Journal {
     /// Every run, newest first.
     pub fn runs(&self) -> Result<Vec<RunSummary>, JournalError> {
@@ -345,8 +348,7 @@ impl Journal {
                     .cloned()
                     .collect());
             }
-            let sql =
-                format!("SELECT {TASK_COLUMNS} FROM worktrees JOIN tasks USING (run, id) WHERE run = ?1");
+            let sql = format!("SELECT {TASK_COLUMNS} {OF_WORKTREES}");
             let mut select = db.prepare_cached(&sql)?;
             let rows = select.query_map([head.no], TaskRow::read)?;
             rows.map(|row| row?.task()).collect()

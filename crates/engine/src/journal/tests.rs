@@ -145,6 +145,18 @@ fn no_search_of_a_command_scans() {
 }
 
 #[test]
+fn tasks_with_a_worktree_are_found_by_their_worktrees() {
+    let (journal, _temp) = journal();
+    let sql = format!("EXPLAIN QUERY PLAN SELECT lane {}", super::read::OF_WORKTREES);
+    let mut explain = journal.connection.prepare(&sql).unwrap();
+    let steps: Vec<String> = explain.query_map([1], |row| row.get(3)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(
+        steps,
+        ["SEARCH worktrees USING PRIMARY KEY (run=?)", "SEARCH tasks USING PRIMARY KEY (run=? AND id=?)",]
+    );
+}
+
+#[test]
 fn a_statement_is_compiled_once_whatever_it_is_bound_to() {
     let temp = tempfile::tempdir().unwrap();
     let journal = Journal::open(&Utf8PathBuf::from_path_buf(temp.path().to_owned()).unwrap()).unwrap();
