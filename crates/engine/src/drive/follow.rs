@@ -191,6 +191,9 @@ impl Follower<'_> {
                 )));
             }
             Push::Needed { expected } => {
+                if let Err(error) = repo.push_lfs(remote, head, &self.request.base) {
+                    return Ok(self.waits(format!("files of git-lfs cannot be sent to {remote}: {error}")));
+                }
                 crash::point("request.before-push");
                 if let Err(error) = repo.push_branch(remote, branch, head, expected.as_ref()) {
                     return Ok(self.waits(format!("`{branch}` cannot be pushed to {remote}: {error}")));

@@ -29,6 +29,7 @@ mod ignored;
 mod index;
 mod leftover;
 mod lfs;
+mod lfs_push;
 mod merge;
 mod metadata;
 mod place;

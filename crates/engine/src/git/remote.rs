@@ -83,7 +83,7 @@ impl Repo {
         self.talking(["push", "--quiet", "--no-follow-tags", &lease, name, &refspec])?.run()
     }
 
-    fn talking<const N: usize>(&self, words: [&str; N]) -> Result<Call<'_>, GitError> {
+    pub(super) fn talking<const N: usize>(&self, words: [&str; N]) -> Result<Call<'_>, GitError> {
         let mut call = self.git().call(words);
         for setting in SLOW {
             call = call.global("-c").global(setting);
@@ -99,7 +99,7 @@ impl Repo {
 }
 
 /// A name from the settings: neither an option nor an address.
-fn remote_name(remote: &str) -> Result<&str, GitError> {
+pub(super) fn remote_name(remote: &str) -> Result<&str, GitError> {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
     let is_name = !remote.is_empty() && !remote.starts_with(['-', '.', '/']) && remote.chars().all(fits);
     if is_name { Ok(remote) } else { Err(GitError::BadName(remote.to_owned())) }

@@ -28,7 +28,17 @@ pub(super) fn look(requests: &Requests, repo: &Repo, target: &str) -> Outcome<Ve
         Failure::new(format!("tasks cannot land by requests at {}: {why}", place.full_name()))
     })?;
     match repo.remote_branch(remote, target)? {
-        Some(_) => {}
+        Some(_) => {
+            if let Some(tip) = repo.branch_tip(target)?
+                && repo.uses_lfs(&tip)?
+                && !repo.has_lfs()?
+            {
+                let failure = Failure::new(
+                    "this repository keeps files in git-lfs, which is not installed: they could not be sent along",
+                );
+                return Err(failure.hint("install it from https://git-lfs.com"));
+            }
+        }
         None => {
             let failure =
                 Failure::new(format!("{remote} has no branch `{target}` that requests could be for"));

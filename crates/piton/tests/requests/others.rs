@@ -76,6 +76,41 @@ fn what_gitlab_asks_for_beyond_the_run_is_said_before_it_begins() {
     let _ = by_requests(&sandbox, &host, "--dry-run").run().exits(0).says("`main` needs an approval");
 }
 
+#[test]
+fn files_of_git_lfs_are_there_before_the_branch_that_needs_them() {
+    if std::process::Command::new("git-lfs").arg("version").output().is_err() {
+        return piton_testkit::skipped("git-lfs: it is not installed");
+    }
+    let (sandbox, host) = scene();
+    let store = sandbox.root().join("large.git");
+    sandbox.git(["init", "-q", "--bare", store.as_str()]);
+    sandbox.git(["config", "lfs.url", &format!("file://{store}")]);
+    // Without its hook, as Piton pushes.
+    sandbox.git(["lfs", "install", "--local", "--skip-repo"]);
+    sandbox.git(["lfs", "track", "*.txt"]);
+    sandbox.commit("Track large files");
+    sandbox.git(["push", "-q", "origin", "main"]);
+    let _ = by_requests(&sandbox, &host, "").run().exits(0);
+    let pointer = sandbox.git(["show", "main:T1.txt"]);
+    let id = pointer.lines().find_map(|line| line.strip_prefix("oid sha256:")).expect("a pointer");
+    let file = store.join(format!("lfs/objects/{}/{}/{id}", &id[..2], &id[2..4]));
+    assert_eq!(std::fs::read_to_string(file).expect("it was uploaded"), "done\n");
+}
+
+#[test]
+fn without_git_lfs_a_run_that_needs_it_does_not_begin() {
+    let (sandbox, host) = scene();
+    // As good as none: git finds this one first.
+    sandbox.program("git-lfs", "exit 1");
+    let _ = by_requests(&sandbox, &host, "--dry-run").run().exits(0).lacks("git-lfs");
+    sandbox.write("large/.gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    sandbox.commit("Track large files");
+    sandbox.git(["push", "-q", "origin", "main"]);
+    let refused = by_requests(&sandbox, &host, "").run().exits(1);
+    let _ = refused.says("keeps files in git-lfs, which is not installed");
+    assert_eq!(host.requests().len(), 0);
+}
+
 /// The check is red on the target, then green there; the request's own turns green when its branch is pushed again.
 fn waits_for_a_red_target(sandbox: &Sandbox, host: &ScriptedHost) {
     let target = host.tip("main").expect("a target");
