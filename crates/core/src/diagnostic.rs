@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::order::Arrange;
 use serde::Serialize;
 
 /// A problem at a place. A reader returns all of them, with the plan it understood.
@@ -57,7 +58,7 @@ impl Diagnostic {
 
     /// From the top of the text to its end.
     pub(crate) fn sort(diagnostics: &mut [Diagnostic]) {
-        diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+        diagnostics.arrange_by_key(|diagnostic| diagnostic.span.start);
     }
 }
 

@@ -13,7 +13,7 @@ pub struct Stopping {
 
 /// `None` if this is nothing that a client says.
 pub fn stopping(said: &[u8]) -> Option<Stopping> {
-    let Ok(Value::Object(said)) = serde_json::from_slice(said) else { return None };
+    let Ok(Value::Object(said)) = serde_json::from_str(std::str::from_utf8(said).ok()?) else { return None };
     let again = said.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false);
     let last = said.get("last_assistant_message").and_then(Value::as_str).unwrap_or_default().to_owned();
     Some(Stopping { again, last })

@@ -18,6 +18,7 @@ pub mod host;
 pub mod line_diff;
 pub mod mcp;
 pub mod message;
+pub mod order;
 pub mod plan;
 pub mod prompt;
 pub mod redact;

@@ -3,6 +3,7 @@
 //! Verifiers of iterative plans have words of their own: `T1_VERIFIED`, `REVIEW_PASS`, `GAPS_FOUND`, `REVIEW_FAIL`.
 
 use crate::fence::Fence;
+use crate::order::Arrange;
 use crate::plan::TaskId;
 use crate::run::Verdict;
 use crate::signal::{Kind, kinds};
@@ -88,7 +89,7 @@ pub fn findings(output: &str, ask: &str) -> Option<Vec<Finding>> {
         found = Some(gaps.into_iter().map(gap).collect());
     }
     if let Some(found) = &mut found {
-        found.sort_by_key(|finding| finding.weight);
+        found.arrange_by_key(|finding| finding.weight);
         found.truncate(MOST);
     }
     found

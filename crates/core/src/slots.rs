@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::order::Arrange;
 use crate::plan::{Oid, RepoPath};
 
 /// A slot that nobody works in, as it was left.
@@ -31,7 +32,7 @@ pub fn choose(base: &Oid, free: &[FreeSlot], known: &BTreeSet<u32>) -> u32 {
 /// caches, which save nobody anything.
 pub fn surplus(free: &[FreeSlot], most: u64, has_ended: bool) -> Vec<u32> {
     let mut by_age: Vec<&FreeSlot> = free.iter().collect();
-    by_age.sort_by_key(|slot| (slot.since, slot.number));
+    by_age.arrange_by_key(|slot| (slot.since, slot.number));
     let goes = |slot: &FreeSlot| has_ended && !slot.is_warm;
     let kept = by_age.iter().filter(|slot| !goes(slot)).map(|slot| slot.bytes);
     let mut total = kept.fold(0, u64::saturating_add);

@@ -7,6 +7,7 @@
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::order::Arrange;
 use piton_core::plan::{Check, Digest, Oid, RunId, WorktreeSetup};
 use piton_core::run::Freshness;
 
@@ -200,7 +201,7 @@ fn numbers(dir: &Utf8Path, run: &RunId) -> Vec<(Kind, u32)> {
         .collect();
     let of = |kind: Kind| names.iter().filter_map(move |name| Some((kind, number(kind, run, name)?)));
     let mut all: Vec<(Kind, u32)> = Kind::ALL.into_iter().flat_map(of).collect();
-    all.sort_by_key(|(_, number)| *number);
+    all.arrange_by_key(|(_, number)| *number);
     all
 }
 

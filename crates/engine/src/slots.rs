@@ -119,7 +119,7 @@ fn record_path(project: &Project, dir: &Utf8Path, number: u32) -> Utf8PathBuf {
 }
 
 fn record(project: &Project, dir: &Utf8Path, number: u32) -> Option<Record> {
-    serde_json::from_slice(&fs::read(record_path(project, dir, number)).ok()?).ok()
+    serde_json::from_str(&fs::read_to_string(record_path(project, dir, number)).ok()?).ok()
 }
 
 /// All numbers that have a folder or a record.

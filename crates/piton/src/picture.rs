@@ -2,6 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use piton_core::diagnostic::{Diagnostic, Severity};
+use piton_core::order::Arrange;
 
 /// People do not read more than this; the rest is counted.
 const MOST: usize = 12;
@@ -11,7 +12,7 @@ const AROUND: usize = 3;
 /// All of them, errors first, each with its place.
 pub(crate) fn draw(path: &str, text: &str, diagnostics: &[Diagnostic]) -> String {
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
-    sorted.sort_by_key(|d| (std::cmp::Reverse(d.severity), d.span.start));
+    sorted.arrange_by_key(|d| (std::cmp::Reverse(d.severity), d.span.start));
     let mut drawn: Vec<String> = sorted.iter().take(MOST).map(|d| draw_one(path, text, d)).collect();
     if sorted.len() > MOST {
         drawn.push(format!("… and {} more", sorted.len() - MOST));

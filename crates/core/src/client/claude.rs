@@ -12,6 +12,7 @@ use super::story::is_down;
 use super::{
     Client, Credentials, End, Facts, Fault, Happening, Home, Launch, Ledger, Login, Part, Start, StopBy,
 };
+use crate::order::Pairs;
 use crate::plan::Permissions;
 use crate::run::{ByModel, Usage};
 use crate::settings_file::Spot;
@@ -249,7 +250,7 @@ fn result(line: &Value, subtype: &str) -> Vec<Happening> {
     });
     let mut happenings: Vec<Happening> = denied.collect();
     if let Some(models) = line.get("modelUsage").and_then(Value::as_object) {
-        let of: ByModel = models.iter().map(|(model, used)| (name(model), usage(used))).collect();
+        let of: ByModel = models.iter().map(|(model, used)| (name(model), usage(used))).into_map();
         happenings.push(Happening::Usage { so_far: true, of });
     }
     let end = if line["is_error"] == true || subtype.starts_with("error") {

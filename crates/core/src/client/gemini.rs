@@ -12,6 +12,7 @@ use super::{
     Client, Credentials, End, Facts, Fault, Happening, Home, Launch, Ledger, Machine, OwnFile, Part, Start,
     Unread,
 };
+use crate::order::Pairs;
 use crate::plan::{Agent, Permissions};
 use crate::run::ByModel;
 use crate::settings_file::{self, Spot};
@@ -229,7 +230,7 @@ fn result(line: &Value, now: Timestamp) -> Vec<Happening> {
         };
         let models = stats.get("models").and_then(Value::as_object).filter(|models| !models.is_empty());
         let of: ByModel = match models {
-            Some(models) => models.iter().map(|(model, used)| (name(model), usage(used))).collect(),
+            Some(models) => models.iter().map(|(model, used)| (name(model), usage(used))).into_map(),
             None => ByModel::from([(String::new(), usage(stats))]),
         };
         happenings.push(Happening::Usage { so_far: false, of });

@@ -29,7 +29,8 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<T, Strin
         // It quotes what it does not understand.
         format!("the host's answer is not understood: {}", short(&error.to_string(), 200))
     };
-    serde_json::from_slice(answer).map_err(wrong)
+    let text = std::str::from_utf8(answer).map_err(serde::de::Error::custom);
+    text.and_then(serde_json::from_str).map_err(wrong)
 }
 
 pub(super) fn short(text: &str, most: usize) -> String {

@@ -9,6 +9,7 @@ use super::settings::requests;
 use super::state::{Run, State};
 use super::task::{Status, Task};
 use super::whole::with_request;
+use crate::order::Pairs;
 use crate::plan::{Check, Graph, Plan, Settings, TaskId, TaskSpec};
 
 pub(super) fn create(new: &NewRun) -> Result<Vec<Event>, Stop> {
@@ -48,7 +49,7 @@ pub(super) fn replan(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
     let plan = &*with_request(plan, run.settings.requests.as_ref());
     let places = places(plan)?;
     let mut gone: BTreeMap<&TaskId, &Task> =
-        state.tasks().filter(|task| !task.removed).map(|task| (&task.id, task)).collect();
+        state.tasks().filter(|task| !task.removed).map(|task| (&task.id, task)).into_map();
     let mut events = vec![Event::PlanAdopted {
         plan_hash,
         groups: plan.groups.clone(),

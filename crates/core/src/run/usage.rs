@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::Note;
 use super::{Run, Task};
+use crate::order::Pairs;
 use crate::time::Span;
 
 /// Tokens and money. Any part may be unknown.
@@ -290,7 +291,7 @@ pub fn usage_since(now: &ByModel, before: &ByModel) -> ByModel {
     let rest = |(model, usage): (&String, &Usage)| {
         (model.clone(), usage.since(before.get(model).copied().unwrap_or_default()))
     };
-    now.iter().map(rest).collect()
+    now.iter().map(rest).into_map()
 }
 
 #[cfg(test)]

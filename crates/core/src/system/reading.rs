@@ -11,6 +11,7 @@ use super::kit::checklist::Mark;
 use super::kit::outline::Word;
 use super::kit::takeover::{LeftFiles, Legacy};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::order::Arrange;
 use crate::plan::{Plan, TaskId};
 use crate::toolchain::Detected;
 use crate::view::preview;
@@ -67,7 +68,8 @@ pub struct Problem {
 impl Problem {
     /// By file, and in each from the top to the end.
     pub(crate) fn sort(problems: &mut [Problem]) {
-        problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
+        problems
+            .arrange_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::usage::{of_bill, short};
+use crate::order::Pairs;
 use crate::plan::{RunId, TaskId};
 use crate::run::{Bill, ByModel, Event, Note, Recorded, Usage, is_of_a_worker};
 use crate::time::Span;
@@ -128,7 +129,7 @@ impl Costs {
     /// Summed up by the given key, in the order of the names; attempts are `TASK NUMBER`.
     pub fn by(&self, by: By) -> BTreeMap<String, Cost> {
         let rows = self.rows.iter().filter(|((of, _), _)| *of == by);
-        rows.map(|((_, name), cost)| (name.clone(), cost.clone())).collect()
+        rows.map(|((_, name), cost)| (name.clone(), cost.clone())).into_map()
     }
 
     /// Every row.
@@ -155,7 +156,7 @@ impl Try {
         // Taken apart by model. How long each of several models worked is not known.
         for model in &self.models {
             let only = |of: &ByModel| -> ByModel {
-                of.get(model).map(|usage| (model.clone(), *usage)).into_iter().collect()
+                of.get(model).map(|usage| (model.clone(), *usage)).into_iter().into_map()
             };
             let used = used.map(only).filter(|used| !used.is_empty());
             let worked = if self.models.len() == 1 { worked } else { Span::default() };

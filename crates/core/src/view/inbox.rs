@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::RunStatus;
+use crate::order::Arrange;
 use crate::plan::{Digest, RunId, TaskId};
 use crate::run::{Outage, Run, Status, StopReason, Task, parked, refused, shell_word, waits_for_the_host};
 use crate::time::Timestamp;
@@ -115,7 +116,7 @@ pub fn inbox(run: &Run, tasks: &[Task], around: &Around<'_>) -> Vec<Item> {
         list.task(task, around);
     }
     list.more(around);
-    list.items.sort_by(|a, b| place(a).cmp(&place(b)));
+    list.items.arrange_by(|a, b| place(a).cmp(&place(b)));
     list.items
 }
 

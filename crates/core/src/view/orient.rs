@@ -7,6 +7,7 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 
 use crate::chronicle::{Answered, Chronicle, Entry, Made, Said, Story};
+use crate::order::{Arrange, Pairs};
 use crate::plan::{Export, RunId, TaskId, TaskSpec};
 use crate::prompt::{Answer, answers_section, asked, fix};
 use crate::terminal::clean_text;
@@ -196,10 +197,10 @@ impl Whole {
     }
 
     fn made(specs: &[TaskSpec], chronicle: &Chronicle) -> BTreeMap<Section, Vec<Line>> {
-        let of_plan: BTreeMap<&TaskId, &TaskSpec> = specs.iter().map(|spec| (&spec.id, spec)).collect();
+        let of_plan: BTreeMap<&TaskId, &TaskSpec> = specs.iter().map(|spec| (&spec.id, spec)).into_map();
         let mut finished: Vec<(&TaskId, &Story)> =
             chronicle.tasks.iter().filter(|(_, story)| story.completed.is_some()).collect();
-        finished.sort_by_key(|(_, story)| story.completed);
+        finished.arrange_by_key(|(_, story)| story.completed);
         let mut lines: BTreeMap<Section, Vec<Line>> = BTreeMap::new();
         let mut files: BTreeSet<String> = BTreeSet::new();
         // The newest first: only the last change of a file is listed.

@@ -76,7 +76,7 @@ impl Session {
 }
 
 fn read(path: &Utf8Path) -> Option<Session> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
 /// The session of the try before this one, if that was cut off and can be resumed.

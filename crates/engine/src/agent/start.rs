@@ -4,6 +4,7 @@ use std::{fs, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::client::{Adapter, GO_ON, Launch, OwnFile, Start, StopBy};
+use piton_core::order::Pairs;
 use piton_core::plan::Agent;
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +45,8 @@ struct Begun {
 /// The agent of a job, as far as its output is concerned: what the job was begun with, or else what the settings say.
 /// Jobs of earlier versions do not record it.
 pub(crate) fn as_begun(job: &Job, agent: Option<&Agent>) -> Option<Agent> {
-    let begun = job.started_at_ms().and_then(|_| fs::read(job.dir().join(CLIENT)).ok());
-    let begun = begun.and_then(|bytes| serde_json::from_slice::<Begun>(&bytes).ok());
+    let begun = job.started_at_ms().and_then(|_| fs::read_to_string(job.dir().join(CLIENT)).ok());
+    let begun = begun.and_then(|text| serde_json::from_str::<Begun>(&text).ok());
     match (begun, agent.cloned()) {
         (Some(Begun { adapter, model }), agent) => {
             Some(Agent { adapter, model, ..agent.unwrap_or_default() })
@@ -110,7 +111,8 @@ fn put(file: &OwnFile, folder: &Utf8Path) -> io::Result<()> {
 
 fn job(launch: Launch, agent: &Agent, place: &Place<'_>) -> JobSpec {
     let mut job = JobSpec::new(launch.words, place.cwd);
-    job.env = launch.usual_env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    job.env =
+        launch.usual_env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).into_map();
     job.env.extend(agent.env.clone());
     job.env.insert("PITON_PROMPT".to_owned(), place.prompt.to_string());
     job.env.extend(launch.env.into_iter().map(|(name, value)| (name.to_owned(), value)));

@@ -3,6 +3,7 @@
 
 use camino::Utf8Path;
 use piton_core::chronicle::{self, Chronicle};
+use piton_core::order::Arrange;
 use piton_core::plan::{Agent, Oid, RunId, TaskId, TaskSpec};
 use piton_core::prompt::{
     self, Advice, Answer, Before, Brief, Broken, Commented, Failure, Other, Prompts, Try, Workplace,
@@ -455,7 +456,7 @@ fn made(journal: &Journal, run: &Run, spec: &TaskSpec) -> Result<String, Journal
     if needs.is_empty() {
         return Ok(String::new());
     }
-    events.sort_by_key(|recorded| recorded.seq);
+    events.arrange_by_key(|recorded| recorded.seq);
     events.dedup_by_key(|recorded| recorded.seq);
     let told = Orientation::of_needs(&run.id, &needs, &Chronicle::of(&events), OF_NEEDS);
     Ok(told.to_string().trim().to_owned())

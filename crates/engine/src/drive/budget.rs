@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use camino::Utf8PathBuf;
 use piton_core::client::{Adapter, Meter};
+use piton_core::order::Pairs;
 use piton_core::plan::Agent;
 use piton_core::run::{
     Action, AgentEnd, Bound, ByModel, Command, Live, Run, State, Task, Usage, bound_reached, verdict,
@@ -207,7 +208,7 @@ pub(super) fn all_held(order: &Order) -> Cow<'_, BTreeMap<String, Agent>> {
     if order.run.session.budget.is_unbounded() {
         return Cow::Borrowed(agents);
     }
-    Cow::Owned(agents.iter().map(|(name, client)| (name.clone(), held(client, order))).collect())
+    Cow::Owned(agents.iter().map(|(name, client)| (name.clone(), held(client, order))).into_map())
 }
 
 /// The bound reached by a client that ended by itself.

@@ -1,5 +1,6 @@
 //! The checks of a task, on its own work.
 
+use piton_core::order::Arrange;
 use piton_core::plan::{Argv, Check, Oid};
 use piton_core::run::flakes::Earlier;
 use piton_core::run::{CheckResult, Command, Verdict};
@@ -21,7 +22,7 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         wanted.retain(|check| !matches!(check.run, Argv::Review { .. }));
     }
     // They may be stopped at any of them, and what passed before need not be paid for again.
-    wanted.sort_by_key(|check| check.reviewer().is_some());
+    wanted.arrange_by_key(|check| check.reviewer().is_some());
     let ran = match order.run.settings.no_commits {
         false => {
             let work_folder = work_folder(order)?;

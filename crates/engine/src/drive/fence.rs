@@ -60,7 +60,7 @@ pub(super) fn put_up(
 }
 
 fn remembered(job: &Job) -> Option<Seen> {
-    serde_json::from_slice(&fs::read(job.dir().join(BEFORE)).ok()?).ok()
+    serde_json::from_str(&fs::read_to_string(job.dir().join(BEFORE)).ok()?).ok()
 }
 
 /// `worktree`: the agent's; `None` if it works in place.

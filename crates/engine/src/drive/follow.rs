@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use piton_core::host::request::{self as words, Ask, Opening};
 use piton_core::host::{Failure, Kind, NoPlace, Place};
+use piton_core::order::Pairs;
 use piton_core::plan::{Oid, Requests};
 use piton_core::run::request::{self, Judgement, Phase, Push, Request, Seen, Step};
 use piton_core::run::{Command, RequestFact};
@@ -38,7 +39,7 @@ pub fn place(repo: &Repo, remote: &str) -> Result<Place, String> {
     let missing = || format!("there is no remote `{remote}`");
     let url = repo.remote_url(remote).map_err(|error| error.to_string())?.ok_or_else(missing)?;
     let named = repo.hosts_named().map_err(|error| error.to_string())?;
-    let known = named.into_iter().filter_map(|(host, runs)| Some((host, Kind::named(&runs)?))).collect();
+    let known = named.into_iter().filter_map(|(host, runs)| Some((host, Kind::named(&runs)?))).into_map();
     Place::of(&url, &known).map_err(|why: NoPlace| format!("the remote `{remote}`: {why}"))
 }
 

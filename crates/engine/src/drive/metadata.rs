@@ -8,6 +8,7 @@ use camino::{Utf8DirEntry, Utf8Path, Utf8PathBuf};
 use super::order::{Order, Trouble};
 use crate::git::metadata_is_changed;
 use crate::keeper::{Job, Outcome};
+use piton_core::order::Pairs;
 
 /// SQLite sets the owner of its own files.
 const JOURNAL: &str = "piton.db";
@@ -24,7 +25,7 @@ pub(super) fn is_held_back(job: &Job, outcome: &Outcome) -> Result<bool, Trouble
 /// The modes of Piton's own folder and of what lies directly in it.
 pub(super) fn modes(home: &Utf8Path) -> Modes {
     let all = [home.to_owned()].into_iter().chain(inside(home));
-    all.filter_map(|path| mode(&path).map(|mode| (path, mode))).collect()
+    all.filter_map(|path| mode(&path).map(|mode| (path, mode))).into_map()
 }
 
 /// Put back modes that have changed. Returns which.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::order::Pairs;
 use piton_core::plan::{Check, Digest, Oid, RepoPath, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
 use piton_core::run::{self, Action, CheckResult, CheckRun, Class, Command, Note, Run, Task};
@@ -546,7 +547,7 @@ impl Order {
         let Site { project, keeper, prompts, .. } = &*self.site;
         let now = clock::now();
         let who = |agent: &String| run::reviewer(&self.run, agent, &self.task.id, now);
-        let entries = agents.keys().map(|agent| (agent.clone(), who(agent))).collect();
+        let entries = agents.keys().map(|agent| (agent.clone(), who(agent))).into_map();
         let (guard, cwd) = (self.guard(), project.root.clone());
         Bench {
             jobs,

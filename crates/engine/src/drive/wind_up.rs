@@ -4,6 +4,7 @@
 use std::sync::mpsc::RecvTimeoutError;
 
 use camino::Utf8Path;
+use piton_core::order::Arrange;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{self, Action, Command, StopReason};
 
@@ -59,7 +60,7 @@ pub fn left_running(project: &Project, run: &RunId) -> Vec<LeftJob> {
             found.extend(at_work.map(|job| LeftJob { task: task.clone(), job }));
         }
     }
-    found.sort_by(|a, b| a.job.dir().cmp(b.job.dir()));
+    found.arrange_by(|a, b| a.job.dir().cmp(b.job.dir()));
     found
 }
 

@@ -27,8 +27,8 @@ pub(super) struct Shown {
 impl Shown {
     /// As the last process left it; one that cannot be read says nothing.
     pub(super) fn load(project: &Project, run: &RunId) -> Shown {
-        let bytes = fs::read(path(project, run)).ok();
-        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        let text = fs::read_to_string(path(project, run)).ok();
+        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
     /// For the next process. Where it cannot be written, the next one knows too little.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use piton_core::order::Pairs;
 use piton_core::plan::{Oid, RepoPath};
 
 use super::command::{lossy, oid, portions};
@@ -14,7 +15,7 @@ impl Repo {
     pub fn files_at(&self, tree: &Oid, place: &RepoPath) -> Result<BTreeMap<String, Oid>, GitError> {
         let list = self.git().call(["ls-tree", "-r", "-z", tree.as_str(), "--", place.as_str()]).bytes()?;
         let named = read_entries(&list).into_iter();
-        Ok(named.map(|entry| (entry.path.to_string_lossy().into_owned(), entry.oid)).collect())
+        Ok(named.map(|entry| (entry.path.to_string_lossy().into_owned(), entry.oid)).into_map())
     }
 
     /// The content of a file by its object; `None` if it no longer exists, or is not text.

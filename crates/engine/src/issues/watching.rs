@@ -231,5 +231,5 @@ fn word(what: &WriteKind) -> &'static str {
 }
 
 fn load(path: &Utf8Path) -> BTreeMap<TaskId, String> {
-    fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    fs::read_to_string(path).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use piton_core::order::Pairs;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::State;
 use rusqlite::{Connection, OptionalExtension};
@@ -136,7 +137,7 @@ fn compare_head(db: &Connection, head: &Head, state: &State, out: &mut Vec<Strin
 
 fn compare_tasks(db: &Connection, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
     let mut rows: BTreeMap<String, TaskRow> =
-        query::task_rows(db, no)?.into_iter().map(|row| (row.id.clone(), row)).collect();
+        query::task_rows(db, no)?.into_iter().map(|row| (row.id.clone(), row)).into_map();
     for task in state.tasks() {
         let told = TaskRow::from_task(task)?;
         match rows.remove(&told.id) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use piton_core::chronicle::Chronicle;
+use piton_core::order::Arrange;
 use piton_core::plan::{Digest, Oid, RunId, TaskId, TaskSpec};
 use piton_core::run::{
     Counts, Efforts, Links, Missing, Pass, Proof, Recorded, Run, State, Status, Task, startable,
@@ -404,7 +405,7 @@ impl Journal {
             for task in touched {
                 events.extend(query::collect(run, first.query(params![task.as_str(), from, to])?)?);
             }
-            events.sort_by_key(|recorded| recorded.seq);
+            events.arrange_by_key(|recorded| recorded.seq);
             events.extend(since);
             Ok(events)
         })

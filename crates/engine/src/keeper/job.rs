@@ -545,7 +545,9 @@ impl Job {
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, KeeperError> {
         let path = self.dir.join(name);
         match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
+            Ok(bytes) => std::str::from_utf8(&bytes)
+                .map_err(serde::de::Error::custom)
+                .and_then(serde_json::from_str)
                 .map(Some)
                 .map_err(|source| KeeperError::Format { path, source }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -56,8 +56,8 @@ impl Stamp {
 
     /// The digest of the plan, if it was read from these very files and nothing was wrong with it.
     pub(crate) fn hash(&self, project: &Project) -> Option<Digest> {
-        let note = std::fs::read(self.place(project)).ok()?;
-        let note: Note = serde_json::from_slice(&note).ok()?;
+        let note = std::fs::read_to_string(self.place(project)).ok()?;
+        let note: Note = serde_json::from_str(&note).ok()?;
         (note.version == env!("CARGO_PKG_VERSION") && note.files == self.files).then_some(note.hash)
     }
 

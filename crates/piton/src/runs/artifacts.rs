@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::order::Pairs;
 use piton_core::plan::{Oid, RepoPath, TaskId};
 use piton_core::run::{Proof, Run};
 use piton_core::view::counted;
@@ -102,7 +103,7 @@ fn held(store: Option<&Repo>, root: &Utf8Path, place: &Utf8Path) -> BTreeMap<Str
     let names: Vec<String> =
         plain.filter_map(|file| file.strip_prefix(root).ok()).map(ToString::to_string).collect();
     let now = store.and_then(|store| store.files_now(&names).ok()).unwrap_or_default();
-    names.into_iter().map(|name| (name.clone(), now.get(&name).cloned())).collect()
+    names.into_iter().map(|name| (name.clone(), now.get(&name).cloned())).into_map()
 }
 
 impl Artifacts {

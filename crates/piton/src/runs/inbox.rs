@@ -1,6 +1,7 @@
 //! What waits for a person, over all runs of a project.
 
 use camino::Utf8Path;
+use piton_core::order::Arrange;
 use piton_core::plan::RunId;
 use piton_core::run::{Event, Task};
 use piton_core::view::{self, Around, CONCERNS, Item};
@@ -24,7 +25,7 @@ pub(crate) fn of_project(project: &Project) -> Outcome<Vec<Item>> {
     for run in &open {
         items.extend(gather(project, &mut journal, run, open.len() > 1)?);
     }
-    items.sort_by_key(|item| (item.kind, item.since));
+    items.arrange_by_key(|item| (item.kind, item.since));
     Ok(items)
 }
 

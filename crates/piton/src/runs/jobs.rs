@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::client::Adapter;
+use piton_core::order::Arrange;
 use piton_core::plan::{RunId, Settings, TaskId};
 use piton_core::run::Event;
 use piton_engine::journal::Journal;
@@ -38,7 +39,7 @@ impl TaskJobs {
         let JobRecord { attempts, logs } = job_record(journal, run, task)?;
         let mut all = list(&project.task_folder(run, task))?;
         all.extend(logs.into_iter().filter_map(|(fence, log)| where_it_landed(project, run, fence, &log)));
-        all.sort_by(|a, b| (a.fence, started(a), &a.what).cmp(&(b.fence, started(b), &b.what)));
+        all.arrange_by(|a, b| (a.fence, started(a), &a.what).cmp(&(b.fence, started(b), &b.what)));
         Ok(TaskJobs { all, attempts })
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use piton_core::order::Arrange;
 use piton_core::plan::{Graph, Plan, Schedule, TaskId, TaskSpec};
 use piton_core::run::{Selection, Session};
 use piton_core::view::counted;
@@ -195,7 +196,7 @@ fn batches<'p>(
         batches.entry((group, level)).or_default().push(task);
     }
     for batch in batches.values_mut() {
-        batch.sort_by(|a, b| (a.priority, &a.id).cmp(&(b.priority, &b.id)));
+        batch.arrange_by(|a, b| (a.priority, &a.id).cmp(&(b.priority, &b.id)));
     }
     batches
 }

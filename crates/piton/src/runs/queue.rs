@@ -1,6 +1,7 @@
 //! The landing window: what has landed, what is landing, and what waits for it.
 
 use piton_core::chronicle::Chronicle;
+use piton_core::order::Arrange;
 use piton_core::run::{Proof, Run, Status, Task};
 use piton_core::time::Timestamp;
 use piton_core::view;
@@ -55,7 +56,7 @@ fn in_order(tasks: Vec<Task>, chronicle: &Chronicle, facts: &Run) -> Vec<Place> 
         };
         places.push((rank, position, place));
     }
-    places.sort_by(|(rank, at, one), (other_rank, other_at, other)| {
+    places.arrange_by(|(rank, at, one), (other_rank, other_at, other)| {
         let by_plan = |place: &Place| (place.task.group, place.task.priority, place.task.id.clone());
         (rank, at, by_plan(one)).cmp(&(other_rank, other_at, by_plan(other)))
     });

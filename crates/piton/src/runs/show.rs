@@ -1,6 +1,7 @@
 //! A run for a person: what is done, what is going on, what needs help.
 
 use camino::Utf8Path;
+use piton_core::order::Arrange;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Counts, Proof, Status, Task};
 use piton_core::time::Timestamp;
@@ -130,7 +131,7 @@ pub(crate) fn notable(journal: &Journal, run: &RunId, counts: &Counts) -> Outcom
             notable.extend(journal.tasks_in(run, status, MOST + 1)?);
         }
     }
-    notable.sort_by(|a, b| a.id.cmp(&b.id));
+    notable.arrange_by(|a, b| a.id.cmp(&b.id));
     Ok(notable)
 }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use camino::Utf8PathBuf;
+use piton_core::order::Arrange;
 use piton_core::run::{Event, Status, Task};
 use piton_core::terminal::clean_text;
 use piton_core::time::Timestamp;
@@ -219,7 +220,7 @@ fn read(source: &mut Source, view: &View) -> Outcome<Vec<Text>> {
             let facts = standing::facts(journal, &run)?;
             let mut tasks: Vec<Task> = journal.under_way(&run)?;
             tasks.retain(|task| task.is_candidate() || task.status() == Status::Merging);
-            tasks.sort_by_key(|task| (task.status() != Status::Merging, task.progress.queued));
+            tasks.arrange_by_key(|task| (task.status() != Status::Merging, task.progress.queued));
             let titled = tasks.into_iter().map(|task| {
                 let title = show::title(journal, &run, &task.id)?;
                 Ok((task, title))

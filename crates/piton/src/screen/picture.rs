@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use piton_core::order::Arrange;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Bill, Bills, Counts, State, Status};
 use piton_core::time::Timestamp;
@@ -101,7 +102,7 @@ pub(crate) fn picture(state: &State, titles: &Titles, around: Surroundings) -> O
             (task.group, row)
         })
         .collect();
-    tasks.sort_by(|(group, one), (other_group, other)| (group, &one.id).cmp(&(other_group, &other.id)));
+    tasks.arrange_by(|(group, one), (other_group, other)| (group, &one.id).cmp(&(other_group, &other.id)));
     let mut from = 0;
     let mut groups = Vec::new();
     for (number, group) in (0..).zip(summary.groups) {

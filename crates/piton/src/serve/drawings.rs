@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::Response;
+use piton_core::order::Pairs;
 use piton_core::plan::{Digest, Group, TaskId};
 use piton_core::view::graph::{Layout, layout};
 use piton_core::view::timeline::Timeline;
@@ -56,7 +57,7 @@ pub(super) async fn graph(
             let is_whole = wanted.part.as_deref() != Some("statuses");
             let named = facts.groups.iter().filter(|group| is_whole && !group.title.is_empty());
             Ok(Graph {
-                group_titles: named.map(|group| (group.id.to_string(), group.title.clone())).collect(),
+                group_titles: named.map(|group| (group.id.to_string(), group.title.clone())).into_map(),
                 plan: Digest::of(&shape),
                 layout: is_whole.then(|| layout(&nodes)),
                 statuses: nodes.iter().map(|node| node.status.name()).collect(),
@@ -88,13 +89,13 @@ pub(super) async fn timeline(
                 title => title.to_owned(),
             };
             Ok(Spans {
-                groups: positions.map(|(task, _)| (task.id.clone(), task.group)).collect(),
+                groups: positions.map(|(task, _)| (task.id.clone(), task.group)).into_map(),
                 group_titles: groups.iter().map(group_title).collect(),
                 titles: tasks
                     .iter()
                     .filter(|(task, _)| drawn.contains(&task.id))
                     .map(|(task, title)| (task.id.clone(), title.clone()))
-                    .collect(),
+                    .into_map(),
                 timeline,
             })
         })

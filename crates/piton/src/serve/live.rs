@@ -13,6 +13,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{Response, header};
 use camino::Utf8Path;
 use futures_util::stream;
+use piton_core::order::Pairs;
 use piton_core::plan::{Oid, RunId, TaskId};
 use piton_core::run::Recorded;
 use piton_core::view::{self, Tone};
@@ -202,7 +203,7 @@ impl Watcher {
         let known = std::mem::replace(&mut self.known, now.clone());
         let mut news = if is_written { news(project, journal, &known, &now)? } else { Vec::new() };
         let alive: BTreeMap<RunId, bool> =
-            now.keys().map(|run| (run.clone(), project.engine_lives(run))).collect();
+            now.keys().map(|run| (run.clone(), project.engine_lives(run))).into_map();
         let before = std::mem::replace(&mut self.alive, alive);
         let outside_before = outside.map(|outside| std::mem::replace(&mut self.outside, outside));
         for (run, alive) in &self.alive {
@@ -221,7 +222,7 @@ impl Watcher {
 }
 
 fn positions(journal: &Journal) -> Outcome<Positions> {
-    Ok(journal.runs()?.into_iter().take(RUNS).map(|run| (run.id, run.seq)).collect())
+    Ok(journal.runs()?.into_iter().take(RUNS).map(|run| (run.id, run.seq)).into_map())
 }
 
 /// Of the newest run of each plan, if it was not closed.

@@ -114,7 +114,7 @@ impl Snapshot {
 
     /// What a file says that Piton wrote. `None` if it is something else, or of another version.
     pub fn read(bytes: &[u8]) -> Option<Snapshot> {
-        let snapshot: Snapshot = serde_json::from_slice(bytes).ok()?;
+        let snapshot: Snapshot = serde_json::from_str(std::str::from_utf8(bytes).ok()?).ok()?;
         (snapshot.piton_issues == VERSION).then_some(snapshot)
     }
 

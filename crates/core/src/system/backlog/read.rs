@@ -6,6 +6,7 @@ use super::config::Config;
 use super::place::{self, COMPLETED, TaskPath, folded};
 use super::task_file::TaskFile;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::order::Arrange;
 use crate::plan::RepoPath;
 use crate::system::finding::join;
 use crate::system::kit::draft::{
@@ -105,7 +106,7 @@ pub(super) fn read(folder: &Folder, given: &Given<'_>) -> Draft {
 
 /// As the board shows them: by their place in it where they have one, then by number.
 fn sort(tasks: &mut [Read<'_>]) {
-    tasks.sort_by(|a, b| {
+    tasks.arrange_by(|a, b| {
         let place = |task: &Read<'_>| task.said.ordinal.unwrap_or(f64::MAX);
         place(a).total_cmp(&place(b))
     });

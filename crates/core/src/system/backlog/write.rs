@@ -8,6 +8,7 @@ use super::config::Config;
 use super::place::{self, TASKS, TaskPath};
 use super::task_file::TaskFile;
 use crate::chronicle::Chronicle;
+use crate::order::Pairs;
 use crate::plan::TaskId;
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::checklist;
@@ -53,12 +54,12 @@ fn read(bytes: &[u8]) -> Option<(String, TaskFile)> {
 impl Ticking for OneTask {
     fn ticked(&self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
         let done = read(bytes).filter(|(_, file)| self.is_done(file));
-        done.map(|_| (self.task.id.clone(), None)).into_iter().collect()
+        done.map(|_| (self.task.id.clone(), None)).into_iter().into_map()
     }
 
     fn titles(&self, bytes: &[u8]) -> BTreeMap<TaskId, String> {
         let title = read(bytes).and_then(|(_, file)| file.title);
-        title.map(|title| (self.task.id.clone(), title.text)).into_iter().collect()
+        title.map(|title| (self.task.id.clone(), title.text)).into_iter().into_map()
     }
 
     fn tick(&self, bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {

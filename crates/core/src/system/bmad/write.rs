@@ -8,6 +8,7 @@ use super::board::{Board, Stage};
 use super::place::{self, key_of};
 use super::story::Story;
 use crate::chronicle::Chronicle;
+use crate::order::{Arrange, Pairs};
 use crate::plan::TaskId;
 use crate::run::{State, Status};
 use crate::system::kit::boxes::Ticked;
@@ -37,7 +38,7 @@ impl Ticking for Words {
         let Some(board) = Board::read(&text::decode(bytes).text) else { return BTreeMap::new() };
         let over =
             board.stories.into_iter().filter(|entry| entry.is_over() && self.written.contains(&entry.key));
-        over.map(|entry| (entry.id, None)).collect()
+        over.map(|entry| (entry.id, None)).into_map()
     }
 
     /// A key is a title, too.
@@ -159,7 +160,7 @@ pub(super) fn finished(bytes: &[u8]) -> Option<Vec<u8>> {
     }
     let open = story.steps.iter().filter(|step| !step.is_done);
     changes.extend(open.map(|step| (step.place.clone(), "x".to_owned())));
-    changes.sort_by_key(|(at, _)| at.start);
+    changes.arrange_by_key(|(at, _)| at.start);
     changes.dedup_by(|a, b| a.0 == b.0);
     checklist::replace(bytes, &text, &changes)
 }

@@ -13,6 +13,7 @@ use super::state_files::Place;
 use super::{Folder, Problem, Reading, System};
 use crate::chronicle::Chronicle;
 use crate::diagnostic::Severity;
+use crate::order::Pairs;
 use crate::plan::{Agent, Plan, Settings, TaskId, diff};
 use crate::run::{State, Status};
 
@@ -73,7 +74,7 @@ pub fn export(source: Source<'_>, to: &dyn System, config: &Config, place: &Plac
 /// Give each task a new id, by its place in the plan, also where other tasks wait for it.
 pub(in crate::system) fn renumber(plan: &mut Plan, id: impl Fn(usize) -> TaskId) {
     let ids: BTreeMap<TaskId, TaskId> =
-        plan.tasks.iter().enumerate().map(|(nth, task)| (task.id.clone(), id(nth))).collect();
+        plan.tasks.iter().enumerate().map(|(nth, task)| (task.id.clone(), id(nth))).into_map();
     for task in &mut plan.tasks {
         for old in [&mut task.id].into_iter().chain(&mut task.depends_on) {
             if let Some(new) = ids.get(old) {
@@ -95,7 +96,7 @@ impl Written {
     /// Files that are read back as a folder.
     pub fn read_back(files: Vec<(String, String)>, read: impl FnOnce(&Folder) -> Reading) -> Written {
         let bytes = files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
-        let read = read(&Folder { files: bytes.collect() });
+        let read = read(&Folder { files: bytes.into_map() });
         let is_error = |problem: &Problem| problem.diagnostic.severity == Severity::Error;
         let wrong = read.problems.into_iter().filter(is_error);
         let wrong = wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();
@@ -115,8 +116,8 @@ impl Names {
         let tasks = plan.tasks.iter().zip(&fitted.tasks);
         let groups = plan.groups.iter().zip(fitted.groups.iter().cycle());
         Names {
-            tasks: tasks.map(|(old, new)| (old.id.to_string(), new.id.to_string())).collect(),
-            groups: groups.map(|(old, new)| (old.id.to_string(), new.id.to_string())).collect(),
+            tasks: tasks.map(|(old, new)| (old.id.to_string(), new.id.to_string())).into_map(),
+            groups: groups.map(|(old, new)| (old.id.to_string(), new.id.to_string())).into_map(),
         }
     }
 
@@ -156,7 +157,7 @@ fn renamed(plan: &Plan, fitted: &Plan) -> Vec<Note> {
 /// What differs after it was written and read back.
 fn differences(plan: &Plan, fitted: &Plan, back: &Plan) -> Vec<Note> {
     let known: BTreeMap<&TaskId, &TaskId> =
-        plan.tasks.iter().zip(&fitted.tasks).map(|(old, new)| (&new.id, &old.id)).collect();
+        plan.tasks.iter().zip(&fitted.tasks).map(|(old, new)| (&new.id, &old.id)).into_map();
     let called = |id: &TaskId| known.get(id).map_or_else(|| id.clone(), |id| (*id).clone());
     let diff = diff(&fitted.tasks, &back.tasks);
     let mut notes: Vec<Note> =

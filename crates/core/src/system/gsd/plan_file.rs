@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::order::Arrange;
 use crate::system::kit::checklist::{self, Kind};
 use crate::system::kit::commands::looks_like_a_command;
 use crate::system::kit::draft::commands_of;
@@ -168,7 +169,7 @@ fn words(text: &str, whole: Range<usize>) -> String {
     for name in OF_GSD {
         left.extend(whole_elements(text, name, whole.clone()));
     }
-    left.sort_by_key(|at| at.start);
+    left.arrange_by_key(|at| at.start);
     let mut kept = String::new();
     let mut from = whole.start;
     for at in left {

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use super::place::{self, PlanPath};
 use super::roadmap::{PlanBox, Roadmap};
 use crate::chronicle::{Chronicle, Story};
+use crate::order::Pairs;
 use crate::plan::TaskId;
 use crate::run::{Proof, State, Status, Task};
 use crate::system::kit::boxes::{self, Ticked};
@@ -69,14 +70,14 @@ impl Ticking for Boxes {
         let marks: Vec<Marked> =
             self.marks(&text::decode(bytes).text).into_iter().map(|(mark, _)| mark).collect();
         let against = |id: &TaskId| (!self.has_summary(id)).then_some(NO_SUMMARY);
-        ticked(&marks).into_keys().map(|id| (id.clone(), against(&id))).collect()
+        ticked(&marks).into_keys().map(|id| (id.clone(), against(&id))).into_map()
     }
 
     fn titles(&self, bytes: &[u8]) -> BTreeMap<TaskId, String> {
         self.marks(&text::decode(bytes).text)
             .into_iter()
             .map(|(mark, entry)| (mark.task, entry.title))
-            .collect()
+            .into_map()
     }
 
     fn tick(&self, bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {

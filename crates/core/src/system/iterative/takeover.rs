@@ -8,6 +8,7 @@ use super::progress;
 use super::rebuild::{self, Believed, Claim, Outputs, Rebuilt, Unit};
 use super::state::{FILE, ForeignState, ForeignUnit};
 use crate::history::{LastWord, StandIn, Target, name_of};
+use crate::order::Pairs;
 use crate::plan::{Argv, Iterative, Mode, Oid, TaskId, TaskSpec};
 use crate::run::{Claim as Claimed, Command, ImportedCommit, ImportedTask, Note, Report, Status};
 use crate::system::kit::takeover::{
@@ -88,14 +89,14 @@ impl Legacy for Left<'_> {
     fn questions(&self, specs: &[TaskSpec]) -> Questions {
         // Work that is not code is not committed: its files exist, or they do not.
         let commits = (self.about.mode != Mode::Knowledge).then(|| self.logged());
-        let of = self.units(specs).map(|spec| (spec.id.clone(), makes(spec))).collect();
+        let of = self.units(specs).map(|spec| (spec.id.clone(), makes(spec))).into_map();
         let files = Files { of, onto: None, may_be_empty: false };
         Questions { commits, compared: Compared::Each, files, ..Questions::default() }
     }
 
     fn take_over(&self, specs: &[TaskSpec], evidence: &Evidence) -> Result<Takeover, Refused> {
         let claims: BTreeMap<TaskId, Claim> =
-            self.state.units.iter().map(|(id, unit)| (id.clone(), unit.claim())).collect();
+            self.state.units.iter().map(|(id, unit)| (id.clone(), unit.claim())).into_map();
         let orphans = takeover::orphans(specs, claims.keys());
         let open = orphans.iter().filter(|id| !claims[*id].status.is_settled());
         Refused::unless_none(open, &[], evidence)?;

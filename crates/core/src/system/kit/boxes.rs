@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::outline::{Node, Outline, Role, Word, status};
+use crate::order::Pairs;
 use crate::plan::TaskId;
 use crate::system::kit::checklist::{self, Checklist, Mark};
 use crate::system::kit::problems::{Problems, Spanned};
@@ -131,7 +132,7 @@ pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
         }
     };
     let ticked = outline.tasks().filter(|(_, node)| node.mark.is_done());
-    ticked.map(|(nth, node)| (node.id.clone(), against(nth, node))).collect()
+    ticked.map(|(nth, node)| (node.id.clone(), against(nth, node))).into_map()
 }
 
 /// Whether a text has a box at all.
@@ -148,7 +149,7 @@ pub fn bare(bytes: &[u8]) -> String {
     let items = list.items().map(|(_, _, item)| item.place.clone());
     let places = items.chain(outline.nodes.iter().filter_map(|node| node.place.clone()));
     let mut changes: BTreeMap<usize, (Range<usize>, &str)> =
-        places.map(|place| (place.start, (place, Mark::Open.sign()))).collect();
+        places.map(|place| (place.start, (place, Mark::Open.sign()))).into_map();
     let words = outline.tasks().filter_map(|(_, node)| status(&list, &text, node)).map(|said| said.at);
     changes.extend(words.map(|at| (at.start, (at, ""))));
     let changes: Vec<_> = changes.into_values().collect();

@@ -3,6 +3,7 @@
 //!
 //! This is for understanding what is read. Piton rewrites a file so only if a person asks for it.
 
+use crate::order::Arrange;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -23,7 +24,7 @@ static FORMS: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
             forms.push((once, sign));
         }
     }
-    forms.sort_by(|a, b| b.0.chars().count().cmp(&a.0.chars().count()).then_with(|| a.cmp(b)));
+    forms.arrange_by(|a, b| b.0.chars().count().cmp(&a.0.chars().count()).then_with(|| a.cmp(b)));
     forms.dedup_by(|a, b| a.0 == b.0);
     forms
 });

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use crate::order::Arrange;
 use crate::plan::{Graph, RepoPath, Schedule, Settings, TaskSpec};
 
 /// Steps along dependencies spent on looking for a path between tasks that name the same file.
@@ -38,7 +39,7 @@ pub(in crate::system) fn shared_files(tasks: &[TaskSpec], graph: &Graph, setting
     let mut steps = STEPS;
     let mut shared = Vec::new();
     for mut users in named.into_values() {
-        users.sort_by_key(|&(task, _)| (graph.levels[task], task));
+        users.arrange_by_key(|&(task, _)| (graph.levels[task], task));
         let apart = users.windows(2).find(|pair| !reaches(graph, pair[0].0, pair[1].0, &mut steps));
         let Some(&[(one, nth_of_one), (two, nth_of_two)]) = apart else { continue };
         // Told at the later one, where the reader has seen the other.

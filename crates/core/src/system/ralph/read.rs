@@ -7,6 +7,7 @@ use super::criteria::criteria;
 use super::file::{self, Stories, Story, truth};
 use super::{FILE, PROGRESS};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::order::Arrange;
 use crate::plan::{RepoPath, TaskId};
 use crate::system::finding::join;
 use crate::system::kit::draft::{Draft, DraftTask, Need, Order, Phase, Standing, title_of};
@@ -110,7 +111,7 @@ fn of_stories(root: &Node, stories: &Stories<'_>, place: &str, found: &mut Probl
         tasks.push((priority.unwrap_or(u64::MAX), task));
     }
     // The sort keeps the order of the file among equals.
-    tasks.sort_by_key(|(priority, _)| *priority);
+    tasks.arrange_by_key(|(priority, _)| *priority);
     tell(stories, &by_person, found);
     Draft {
         groups: vec![Phase { title: name.clone(), barrier: false }],

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::file;
+use crate::order::Pairs;
 use crate::plan::TaskId;
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::json::{self, Node};
@@ -29,14 +30,14 @@ pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     let Some((_, root)) = read(bytes) else { return BTreeMap::new() };
     let Some(stories) = file::stories(&root) else { return BTreeMap::new() };
     let all = stories.ids().into_iter().zip(&stories.stories);
-    all.filter(|(_, story)| stories.is_done(story)).map(|(id, _)| (id, None)).collect()
+    all.filter(|(_, story)| stories.is_done(story)).map(|(id, _)| (id, None)).into_map()
 }
 
 /// What the file calls each of its stories.
 fn titles(bytes: &[u8]) -> BTreeMap<TaskId, String> {
     let Some((_, root)) = read(bytes) else { return BTreeMap::new() };
     let Some(stories) = file::stories(&root) else { return BTreeMap::new() };
-    stories.ids().into_iter().zip(&stories.stories).map(|(id, story)| (id, story.title())).collect()
+    stories.ids().into_iter().zip(&stories.stories).map(|(id, story)| (id, story.title())).into_map()
 }
 
 /// The file with the flags of these stories as they stand. `None` if it is not JSON, or not UTF-8.

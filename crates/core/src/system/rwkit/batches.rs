@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::todolist::Todolist;
 use super::writers::{Place, Writers};
 use crate::diagnostic::Diagnostic;
+use crate::order::Arrange;
 use crate::plan::{RepoPath, TaskId, TaskSpec};
 use crate::system::kit::links;
 use crate::system::kit::problems::{Problems, Spanned, cut};
@@ -26,7 +27,7 @@ pub fn batches(tasks: &[TaskSpec]) -> Vec<Vec<TaskId>> {
 /// The same where the levels are known.
 pub(super) fn in_levels(tasks: &[TaskSpec], levels: &Levels) -> Vec<Vec<TaskId>> {
     let mut order: Vec<usize> = (0..tasks.len()).collect();
-    order.sort_by_key(|&task| (levels.of[task], tasks[task].priority, task));
+    order.arrange_by_key(|&task| (levels.of[task], tasks[task].priority, task));
     let level = |a: &usize, b: &usize| levels.of[*a] == levels.of[*b];
     let batches = order.chunk_by(level).flat_map(|level| split(tasks, level));
     batches.map(|batch| batch.into_iter().map(|task| tasks[task].id.clone()).collect()).collect()

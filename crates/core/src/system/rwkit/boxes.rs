@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::todolist::Todolist;
+use crate::order::Pairs;
 use crate::plan::TaskId;
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::checklist::{self, Mark};
@@ -43,7 +44,7 @@ pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     let text = text::decode(bytes).text;
     let list = Todolist::read(&checklist::scan(&text), &text, &mut Problems::default());
     let ticked = list.tasks.iter().filter(|task| task.mark.is_done());
-    ticked.map(|task| (task.id.clone(), (!task.is_done()).then_some("its steps are open"))).collect()
+    ticked.map(|task| (task.id.clone(), (!task.is_done()).then_some("its steps are open"))).into_map()
 }
 
 /// How many tasks of a list are done, of how many; `None` if there are none.

@@ -9,6 +9,7 @@ use super::takeover::Left;
 use super::todolist::{Task, Todolist};
 use super::{Sibling, batches, differ, plan_path, siblings, state, stem, totals};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::order::Pairs;
 use crate::plan::{About, AboutTask, Story};
 use crate::plan::{
     Argv, Check, Content, Cycle, Exhausted, Graph, Group, GroupId, Outside, Plan, Schedule, Settings, TaskId,
@@ -113,7 +114,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
     let (groups, tasks) = maker.tasks();
     maker.tell(refused);
     let about = maker.about(plan);
-    let before = todolist.tasks.iter().map(|task| (task.id.clone(), before(task))).collect();
+    let before = todolist.tasks.iter().map(|task| (task.id.clone(), before(task))).into_map();
     problems.extend(
         found.finish().into_iter().map(|diagnostic| Problem { file: given.place.to_owned(), diagnostic }),
     );
@@ -389,7 +390,7 @@ impl LineTasks<'_, '_> {
             todolist_path: self.given.place.to_owned(),
             plan_path: plan.unwrap_or_default().to_owned(),
             stories: list.stories.iter().map(|told| told.story.clone()).collect(),
-            tasks: list.tasks.iter().map(|task| (task.id.clone(), about(task))).collect(),
+            tasks: list.tasks.iter().map(|task| (task.id.clone(), about(task))).into_map(),
             ..About::default()
         }
     }

@@ -10,6 +10,7 @@ use super::tables::{Columns, cells};
 use super::tags::{Name, Tagged};
 use super::totals::{self, Total};
 use crate::diagnostic::Diagnostic;
+use crate::order::Arrange;
 use crate::plan::{RepoPath, Story, TaskId};
 use crate::system::kit::checklist::{Checklist, Item, Kind, Line, Mark, number};
 use crate::system::kit::files::files;
@@ -427,7 +428,7 @@ impl Builder<'_, '_> {
             }
         }
         self.name_all();
-        self.out.tasks.sort_by_key(|task| task.line);
+        self.out.tasks.arrange_by_key(|task| task.line);
         self.out
     }
 

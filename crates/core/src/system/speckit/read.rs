@@ -8,6 +8,7 @@ use super::line::{TaskLine, without_needs};
 use super::needs::{Known, in_sections, needs_in};
 use super::stories::{scenarios, story_of};
 use crate::diagnostic::Diagnostic;
+use crate::order::{Arrange, Pairs};
 use crate::system::kit::checklist::{self, Checklist, Item, Kind as LineKind, Line};
 use crate::system::kit::draft::{
     BoxAt, Draft, DraftTask, Entries, Entry, Kind, Order, Phase, Standing, commands_of, fails_first, kind_of,
@@ -203,7 +204,7 @@ fn sources<'l>(
         problems.push(Diagnostic::warning(at, message).label("read as criteria, not as tasks"));
     }
     sources.extend(inside);
-    sources.sort_by_key(|source| source.entry.line);
+    sources.arrange_by_key(|source| source.entry.line);
     sources
 }
 
@@ -321,7 +322,7 @@ fn phase_of(text: &str, entries: &Entries, section: usize) -> Option<usize> {
 /// The phases of each task's section.
 fn phases(text: &str, entries: &Entries, sources: &[Source<'_>]) -> BTreeMap<usize, Option<usize>> {
     let sections = sources.iter().map(|source| source.entry.section);
-    sections.map(|section| (section, phase_of(text, entries, section))).collect()
+    sections.map(|section| (section, phase_of(text, entries, section))).into_map()
 }
 
 struct Reader<'t> {

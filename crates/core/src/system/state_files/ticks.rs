@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Companion, Put, Reconciled};
 use crate::chronicle::Chronicle;
+use crate::order::Pairs;
 use crate::plan::TaskId;
 use crate::run::{Report, State, Status, Task};
 use crate::system::edit::{Edit, What};
@@ -42,7 +43,7 @@ impl From<TicksAsWritten> for Ticks {
 
 impl FromIterator<(TaskId, String)> for Ticks {
     fn from_iter<I: IntoIterator<Item = (TaskId, String)>>(ticks: I) -> Ticks {
-        Ticks(ticks.into_iter().collect())
+        Ticks(ticks.into_iter().into_map())
     }
 }
 
@@ -104,7 +105,7 @@ pub(in crate::system) trait Ticking: Sync {
 
     /// The file without its ticks; `None` if it has none, or they cannot be taken away.
     fn without_ticks(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        let open = self.ticked(bytes).into_keys().map(|id| (id, Word::Pending)).collect();
+        let open = self.ticked(bytes).into_keys().map(|id| (id, Word::Pending)).into_map();
         let new = self.tick(bytes, &open)?.bytes;
         (new != bytes).then_some(new)
     }
@@ -255,7 +256,7 @@ fn reconcile_ticks(
     let unticked: Vec<&TaskId> = shown.0.keys().filter(is_unticked).collect();
     edits.extend(rejected(&unticked));
     let known = shown.0.iter().filter(|(id, title)| !title.is_empty() && is_done(id));
-    let mut ticks: BTreeMap<TaskId, String> = known.map(|(id, title)| (id.clone(), title.clone())).collect();
+    let mut ticks: BTreeMap<TaskId, String> = known.map(|(id, title)| (id.clone(), title.clone())).into_map();
     for id in after {
         let title = || titles.get(&id).cloned().unwrap_or_default();
         ticks.entry(id.clone()).or_insert_with(title);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::file::{self, Item};
 use super::status::{self, COMPLETED, DONE, OPEN};
 use crate::chronicle::Chronicle;
+use crate::order::Pairs;
 use crate::plan::TaskId;
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::draft::Standing;
@@ -84,13 +85,13 @@ fn is_done(item: &Item<'_>) -> bool {
 /// The tasks whose own status says that they are done.
 pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     let Some(read) = Read::new(bytes) else { return BTreeMap::new() };
-    read.tasks().into_iter().filter(|(_, item)| is_done(item)).map(|(id, _)| (id, None)).collect()
+    read.tasks().into_iter().filter(|(_, item)| is_done(item)).map(|(id, _)| (id, None)).into_map()
 }
 
 /// What the file calls each of its tasks.
 fn titles(bytes: &[u8]) -> BTreeMap<TaskId, String> {
     let Some(read) = Read::new(bytes) else { return BTreeMap::new() };
-    read.tasks().into_iter().map(|(id, item)| (id, item.title())).collect()
+    read.tasks().into_iter().map(|(id, item)| (id, item.title())).into_map()
 }
 
 /// The file with the status of these tasks as they stand. With a task its steps are done, unless they are not to be

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::layers::Layered;
 use super::{Frame, Layout, Node, Placed};
+use crate::order::Arrange;
 use crate::plan::TaskId;
 
 /// As many tasks of a group stand below each other in any case: a screen holds about as many.
@@ -49,7 +50,7 @@ impl Band<'_> {
 pub(super) fn layout(nodes: &[Node]) -> Layout {
     // From here to the end, tasks are in the order of their ids.
     let mut order: Vec<usize> = (0..nodes.len()).collect();
-    order.sort_by(|&a, &b| nodes[a].id.cmp(&nodes[b].id));
+    order.arrange_by(|&a, &b| nodes[a].id.cmp(&nodes[b].id));
     let position: HashMap<&TaskId, u32> =
         (0..).zip(&order).map(|(at, &node)| (&nodes[node].id, at)).collect();
     let needs = order
@@ -106,7 +107,7 @@ fn bands<'n>(nodes: &'n [Node], order: &[usize], graph: &Layered) -> Vec<Band<'n
             Band { name, members, first_layer, last_layer, rows: 0, top: 0.0 }
         })
         .collect();
-    bands.sort_by_key(|band| (band.first_layer, band.members.first().copied()));
+    bands.arrange_by_key(|band| (band.first_layer, band.members.first().copied()));
     bands
 }
 

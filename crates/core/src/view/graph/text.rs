@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::Node;
 use super::layers::Layered;
+use crate::order::Arrange;
 use crate::plan::TaskId;
 use crate::run::Status;
 use crate::view::{counted, sign};
@@ -78,7 +79,7 @@ struct Vertex {
 
 pub fn rows(nodes: &[Node], extent: Extent) -> Rows {
     let mut order: Vec<usize> = (0..nodes.len()).collect();
-    order.sort_by(|&a, &b| nodes[a].id.cmp(&nodes[b].id));
+    order.arrange_by(|&a, &b| nodes[a].id.cmp(&nodes[b].id));
     let nodes: Vec<&Node> = order.into_iter().map(|at| &nodes[at]).collect();
     let mut fold_above = usize::MAX;
     if extent == Extent::Folded && nodes.len() > MOST {

@@ -2,6 +2,7 @@
 
 use super::markup::{COST_COLUMNS, cost_cells, utc};
 use super::{CostRow, NextStep, Recap, TaskStory, is_given_up};
+use crate::order::Arrange;
 use crate::plan::TaskId;
 use crate::run::Status;
 use crate::view::escape::{code, fenced, html_in_markdown, markdown as escaped, one_line, telling_lines};
@@ -141,7 +142,7 @@ fn needs(recap: &Recap) -> String {
 /// What did not go well first, and within that the order of the plan: this is what has to fit.
 fn by_trouble(recap: &Recap) -> Vec<&TaskStory> {
     let mut all: Vec<&TaskStory> = recap.tasks.iter().collect();
-    all.sort_by_key(|story| match story {
+    all.arrange_by_key(|story| match story {
         story if story.is_stuck() => 0,
         story if story.had_trouble() => 1,
         story if story.status != Status::Completed => 2,

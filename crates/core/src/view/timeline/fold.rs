@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::path::{self, End, Life};
 use super::{Bar, Cause, Phase, Timeline, Totals};
+use crate::order::Arrange;
 use crate::plan::{Schedule, TaskId, TaskSpec};
 use crate::run::{Class, Event, Holder, Next, Proof, Recorded, RequestFact};
 use crate::time::{Span, Timestamp};
@@ -471,7 +472,7 @@ impl Fold {
         });
         let mut bars: Vec<Bar> = Vec::with_capacity(self.bars.len());
         self.bars.iter().cloned().chain(open).for_each(|bar| self.split(bar, &mut bars));
-        bars.sort_by_key(|bar| (bar.from, bar.seq));
+        bars.arrange_by_key(|bar| (bar.from, bar.seq));
         let ends = bars.iter().map(|bar| bar.to.unwrap_or(now.max(self.clock.unwrap_or(now))));
         let to = ends.fold(from, Timestamp::max);
         let mut totals = Totals::default();

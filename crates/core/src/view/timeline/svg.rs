@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
 use super::{Bar, Phase, Timeline, strip};
+use crate::order::Arrange;
 use crate::plan::TaskId;
 use crate::time::{Span, Timestamp};
 use crate::view::escape::xml;
@@ -106,7 +107,7 @@ fn rows<'t>(
         });
         rows.truncate(most);
     }
-    rows.sort_by_key(|(task, bars)| (bars.first().map(|bar| bar.from), *task));
+    rows.arrange_by_key(|(task, bars)| (bars.first().map(|bar| bar.from), *task));
     let mut groups: Vec<Group<'t>> = Vec::new();
     for (task, bars) in rows {
         let name = group(task);

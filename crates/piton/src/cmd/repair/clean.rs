@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
+use piton_core::order::Pairs;
 use piton_core::plan::{Oid, RunId, TaskId, WorktreeSetup};
 use piton_core::run::{Command, Status, Task};
 use piton_core::view::counted;
@@ -222,7 +223,7 @@ fn with_leftovers(journal: &Journal, run: &RunId, refs: &BTreeMap<String, Oid>) 
         |name: &str| Some(name.strip_prefix("refs/heads/worktree-")?.strip_suffix(&suffix)?.to_owned());
     let named = refs.keys().filter_map(|name| pinned(name).or_else(|| branched(name)));
     let mut tasks: BTreeMap<TaskId, Task> =
-        journal.with_worktree(run)?.into_iter().map(|task| (task.id.clone(), task)).collect();
+        journal.with_worktree(run)?.into_iter().map(|task| (task.id.clone(), task)).into_map();
     for id in named.filter_map(|name| TaskId::new(&name).ok()) {
         if !tasks.contains_key(&id) {
             tasks.extend(journal.task(run, &id)?.map(|task| (id, task)));

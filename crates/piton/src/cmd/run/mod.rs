@@ -7,6 +7,7 @@ use std::thread;
 
 use camino::Utf8Path;
 use piton_core::diagnostic;
+use piton_core::order::Pairs;
 use piton_core::plan::{Check, Plan, RunId, Sandbox};
 use piton_core::run::{Command, Selection, Session, Status, StopReason, shell_word};
 use piton_core::time::Span;
@@ -127,7 +128,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     };
     // The engine has its own: what the plan says need not be kept twice.
     let tasks = std::mem::take(&mut found.plan.tasks);
-    let titles = tasks.into_iter().map(|task| (task.id, task.title)).collect();
+    let titles = tasks.into_iter().map(|task| (task.id, task.title)).into_map();
     if args.detached {
         detach::leave_streams(&project, &run)?;
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
 use clap::Args;
+use piton_core::order::Arrange;
 use piton_core::plan::RunId;
 use piton_core::run::{Command, Note};
 use piton_core::time::Span;
@@ -57,7 +58,7 @@ pub(crate) fn inbox(args: &InboxArgs) -> Outcome<Exit> {
         return Ok(FINE);
     }
     // What you have seen comes last.
-    items.sort_by_key(|item| is_seen(item));
+    items.arrange_by_key(|item| is_seen(item));
     let mut lines = String::new();
     let several = items.iter().any(|item| item.run != items[0].run);
     for item in &items {

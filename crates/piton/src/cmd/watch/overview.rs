@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8Path;
+use piton_core::order::Pairs;
 use piton_core::plan::TaskId;
 use piton_core::run::{State, Status, owes_context};
 use piton_core::view::{self, RunStatus};
@@ -35,7 +36,7 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
         None => None,
     };
     if args.json {
-        let mut open: BTreeMap<&str, u32> = open.map(|status| (status.name(), counts.of(status))).collect();
+        let mut open: BTreeMap<&str, u32> = open.map(|status| (status.name(), counts.of(status))).into_map();
         let (mut done, mut total, mut percent) = (done, total, percent);
         if let Some(tally) = tally {
             (done, total, percent) = (tally.completed, tally.total, tally.percent.into());

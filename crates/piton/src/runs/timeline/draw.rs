@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anstyle::Style;
+use piton_core::order::Arrange;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::time::{Span, Timestamp};
 use piton_core::view::counted;
@@ -68,10 +69,10 @@ pub(crate) fn of_run(run: &RunId, timeline: &Timeline, columns: usize, most: usi
 
     let started = rows.len();
     if started > most {
-        rows.sort_by_key(|row| std::cmp::Reverse((row.is_critical, row.took)));
+        rows.arrange_by_key(|row| std::cmp::Reverse((row.is_critical, row.took)));
         rows.truncate(most);
     }
-    rows.sort_by_key(|row| (row.bars.first().map(|bar| bar.from), row.task));
+    rows.arrange_by_key(|row| (row.bars.first().map(|bar| bar.from), row.task));
     let name = rows.iter().map(|row| row.task.as_str().chars().count()).max().unwrap_or(0).clamp(7, NAME);
     let width = columns.saturating_sub(2 + name + 1 + BEHIND).max(NARROWEST);
     let span = (timeline.from, timeline.to);

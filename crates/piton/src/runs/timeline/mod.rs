@@ -2,6 +2,7 @@
 
 pub(crate) mod draw;
 
+use piton_core::order::Arrange;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Holder, Recorded};
 use piton_core::time::Timestamp;
@@ -26,7 +27,7 @@ pub(crate) fn of_task(project: &Project, journal: &Journal, run: &RunId, task: &
     for id in links.needs.iter().chain([task]) {
         events.extend(journal.events(run, 0, Some(id), usize::MAX)?);
     }
-    events.sort_by_key(|recorded| recorded.seq);
+    events.arrange_by_key(|recorded| recorded.seq);
     let now = now(project, journal, run, &events)?;
     Ok(timeline(events, now))
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{Entry, FILE, Skipped};
 use crate::diagnostic::place;
+use crate::order::Arrange;
 use crate::tags::{self, Kind, Tag, decode, tags};
 
 const NAME: &str = "project-context";
@@ -233,7 +234,7 @@ impl Edits<'_> {
     /// The file with all of it.
     pub(super) fn apply(mut self) -> String {
         // Those for one place stay in the order they were made in.
-        self.edits.sort_by_key(|(at, _)| (at.start, at.end));
+        self.edits.arrange_by_key(|(at, _)| (at.start, at.end));
         let text = self.block.text;
         let mut edited = String::with_capacity(text.len() + 1024);
         let mut done = 0;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::order::Arrange;
 use crate::system::kit::json::Node;
 
 /// Changes of one document, carried out together.
@@ -29,7 +30,7 @@ impl<'t> Edits<'t> {
         if self.edits.is_empty() {
             return None;
         }
-        self.edits.sort_by_key(|(at, _)| at.start);
+        self.edits.arrange_by_key(|(at, _)| at.start);
         let mut text = self.document.to_owned();
         for (at, new) in self.edits.into_iter().rev() {
             text.replace_range(at, &new);
@@ -115,7 +116,7 @@ impl<'t> Edits<'t> {
 /// Where the values of an object stand, from its beginning to its end.
 fn places(entries: &[(String, Node)]) -> Vec<Range<usize>> {
     let mut places: Vec<_> = entries.iter().map(|(_, value)| value.at.clone()).collect();
-    places.sort_by_key(|at| at.start);
+    places.arrange_by_key(|at| at.start);
     places
 }
 

@@ -7,6 +7,7 @@ use super::outline::{Edge, LayerPlan, Manifest};
 use super::steps::Step;
 use super::task::{self, Task};
 use crate::diagnostic::{Diagnostic, Severity, nearest};
+use crate::order::{Arrange, Pairs};
 use crate::plan::{
     Argv, Check, Content, Cycle, Exhausted, Graph, Group, GroupId, Plan, RepoPath, RunId, Schedule, Settings,
     TaskId, TaskSpec, Words,
@@ -148,7 +149,7 @@ impl Reader {
             first.insert(task.id.value.folded(), file.clone());
             tasks.push(task);
         }
-        tasks.sort_by(|a, b| {
+        tasks.arrange_by(|a, b| {
             layer_order(&a.layer).cmp(&layer_order(&b.layer)).then_with(|| a.id.value.cmp(&b.id.value))
         });
         tasks
@@ -193,7 +194,7 @@ impl Reader {
     /// Say where the manifest and the layer plan disagree with the files.
     fn compare(&mut self, manifest: &Manifest, layer_plan: &LayerPlan, tasks: &[Task]) {
         let files: BTreeMap<String, &Task> =
-            tasks.iter().map(|task| (task.id.value.folded(), task)).collect();
+            tasks.iter().map(|task| (task.id.value.folded(), task)).into_map();
         let broken = self.broken.clone();
         let is_there =
             |id: &str| files.contains_key(&id.to_lowercase()) || broken.contains(&id.to_lowercase());
@@ -288,7 +289,7 @@ impl Reader {
     /// The layers that have tasks, and those of the layer plan, in numeric order.
     fn groups(&mut self, layer_plan: &LayerPlan, tasks: &[Task]) -> Vec<Group> {
         let used: BTreeSet<&str> = tasks.iter().map(|task| task.layer.as_str()).collect();
-        let mut names: BTreeMap<&str, Option<String>> = used.iter().map(|name| (*name, None)).collect();
+        let mut names: BTreeMap<&str, Option<String>> = used.iter().map(|name| (*name, None)).into_map();
         for layer in &layer_plan.layers {
             let name = layer.id.value.as_str();
             if used.contains(name) {
@@ -323,7 +324,7 @@ impl Reader {
                 Some(Group { id: GroupId::new(name).ok()?, title: title.unwrap_or_else(|| name.to_owned()) })
             })
             .collect();
-        groups.sort_by_key(|group| layer_order(group.id.as_str()));
+        groups.arrange_by_key(|group| layer_order(group.id.as_str()));
         groups
     }
 

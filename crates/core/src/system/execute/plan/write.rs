@@ -10,6 +10,7 @@ use super::read::{layer_number, layer_order};
 use super::steps::{self, Step};
 use super::task::{self, Names, is_id};
 use super::xml::dedent;
+use crate::order::Pairs;
 use crate::plan::{Argv, Check, Export, Group, GroupId, Plan, RepoPath, TaskId, TaskSpec};
 use crate::system::kit::problems::{Problems, Spanned, cut};
 
@@ -17,7 +18,7 @@ use crate::system::kit::problems::{Problems, Spanned, cut};
 /// their order; where one waits for another of a later group, which is not known here, all are in one.
 pub fn fit(plan: &Plan) -> Plan {
     let mut fitted = plan.clone();
-    let groups: BTreeMap<&TaskId, u32> = plan.tasks.iter().map(|task| (&task.id, task.group)).collect();
+    let groups: BTreeMap<&TaskId, u32> = plan.tasks.iter().map(|task| (&task.id, task.group)).into_map();
     let waits_for_later = |task: &TaskSpec| {
         task.depends_on.iter().any(|need| groups.get(need).is_some_and(|group| *group > task.group))
     };

@@ -13,6 +13,7 @@ use super::words::{
     CommitType, ContextStatus, ErrorType, LayerStatus, QueueStatus, RunWord, TaskStatus, WorktreeStatus,
 };
 use crate::chronicle::{Chronicle, Commit, Failure, Refused, Story};
+use crate::order::Arrange;
 use crate::plan::TaskId;
 use crate::run::{Counts, Run, Selection, State, Status, StopReason, Task};
 use crate::system::kit::projection;
@@ -341,7 +342,7 @@ impl Writer<'_> {
             QueueStatus::Ready => 2,
             QueueStatus::Pending => 3,
         };
-        queue.sort_by_key(|(status, order, _)| (rank(*status), *order));
+        queue.arrange_by_key(|(status, order, _)| (rank(*status), *order));
         let entries = queue.into_iter().zip(1..);
         entries
             .map(|((status, _, told), priority)| QueueEntry {

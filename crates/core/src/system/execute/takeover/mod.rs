@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::history::{LastWord, Place as InTarget, Recorded, StandIn, Target, name_of};
+use crate::order::Pairs;
 use crate::plan::{Oid, Settings, TaskId, TaskSpec};
 use crate::run::{ImportedCommit, ImportedTask, Proof, Status, Work};
 use crate::system::execute::state::{FILE, ForeignState, ForeignTask, TaskStatus};
@@ -30,7 +31,7 @@ impl Legacy for Left {
 
     fn questions(&self, specs: &[TaskSpec]) -> Questions {
         let state = &self.state;
-        let commits = state.tasks.iter().map(|(id, task)| (id.clone(), proofs(task))).collect();
+        let commits = state.tasks.iter().map(|(id, task)| (id.clone(), proofs(task))).into_map();
         let place = |spec: &TaskSpec| {
             let told = state.tasks.get(&spec.id);
             let branch = told.and_then(|task| task.branch.clone());
@@ -43,7 +44,7 @@ impl Legacy for Left {
         let hashes = |task: &ForeignTask| task.commits.iter().map(|commit| name_of(&commit.hash)).collect();
         let owned = |spec: &TaskSpec| Some((spec.id.clone(), state.tasks.get(&spec.id).map(hashes)?));
         let owned = specs.iter().filter_map(owned).collect();
-        let places = specs.iter().map(|spec| (spec.id.clone(), place(spec))).collect();
+        let places = specs.iter().map(|spec| (spec.id.clone(), place(spec))).into_map();
         Questions { commits: Some(commits), owned, places, ..Questions::default() }
     }
 

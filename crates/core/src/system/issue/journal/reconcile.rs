@@ -7,6 +7,7 @@ use super::section::{self, Section};
 use super::write::{Fallback, header, noted};
 use crate::chronicle::{Chronicle, Entry, LONGEST_ENTRY, cut as shorten};
 use crate::diagnostic::Diagnostic;
+use crate::order::Arrange;
 use crate::plan::TaskId;
 use crate::run::State;
 use crate::system::issue::state::{Issue, in_order};
@@ -65,7 +66,7 @@ pub fn reconcile(found: Option<&str>, state: &State, chronicle: &Chronicle, issu
             missing.push((over.at().unwrap_or(chronicle.updated_at), over.text()));
         }
     }
-    missing.sort_by_key(|(at, _)| *at);
+    missing.arrange_by_key(|(at, _)| *at);
     let missing: Vec<String> = missing.into_iter().map(|(_, text)| text).collect();
     settled.append = if is_blank(text) {
         Some(header(state, chronicle, issue) + "\n" + RULE + &joined(&missing, RULE))

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::entry::{AUTO, add};
 use super::file::{FILE, Issue, ROOT, StateFile, TaskEntry, TaskWord};
 use crate::chronicle::{BY_GIT, Chronicle, Story, WorkReport};
+use crate::order::Arrange;
 use crate::plan::TaskId;
 use crate::run::{State, Task};
 use crate::system::issue::plan::VALIDATION;
@@ -51,7 +52,7 @@ pub(in crate::system::issue) fn in_order<'a>(
         .filter(|task| !task.removed && task.id.as_str() != VALIDATION)
         .filter_map(told)
         .collect();
-    tasks.sort_by_key(|(task, story)| (task.level, story.added));
+    tasks.arrange_by_key(|(task, story)| (task.level, story.added));
     tasks
 }
 

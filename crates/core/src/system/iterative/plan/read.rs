@@ -9,6 +9,7 @@ use super::review::{review, verifier};
 use super::unit::{self, Unit};
 use super::{BRIEFS, LISTS, templates};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::order::Pairs;
 use crate::plan::{
     AboutUnit, Argv, Check, Content, Domain, Exhausted, Graph, Group, GroupId, Iterative, Mode, Plan,
     RepoPath, RunId, SHELVES, Schedule, Settings, TaskId, TaskSpec, Words,
@@ -58,7 +59,7 @@ impl ReadPlan for IterativeReading {
     /// Ticks of the run before are not claims, so the boxes are opened. The log only grows, so it says from where on it is
     /// about the new run.
     fn done_again(&self, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> DoneAgain {
-        let open = self.about.units.keys().map(|id| (id.clone(), Word::Pending)).collect();
+        let open = self.about.units.keys().map(|id| (id.clone(), Word::Pending)).into_map();
         let opened = read(self.list).and_then(|bytes| {
             let ticked = boxes::ticked(&bytes).len();
             let opened = boxes::tick(&bytes, &open).filter(|opened| opened.bytes != bytes)?;

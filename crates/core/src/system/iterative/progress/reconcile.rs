@@ -11,6 +11,7 @@ use super::same::{Streak, is_warning};
 use super::{ANEW, FILE, Section};
 use crate::chronicle::{self, Chronicle, LONGEST_ENTRY, Pass};
 use crate::diagnostic::Diagnostic;
+use crate::order::Arrange;
 use crate::plan::TaskId;
 use crate::run::{State, Status};
 use crate::system::iterative::plan::is_review;
@@ -409,6 +410,6 @@ fn missing_entries(state: &State, chronicle: &Chronicle, mut logged: LoggedWork)
             }
         }
     }
-    news.sort_by_key(|(place, _)| *place);
+    news.arrange_by_key(|(place, _)| *place);
     news.into_iter().map(|(_, section)| section).collect()
 }

@@ -6,6 +6,7 @@ use std::fmt;
 
 use super::progress::{self, Entry, Kind, NOT_FINISHED};
 use crate::chronicle::same_object;
+use crate::order::Pairs;
 use crate::plan::{Oid, TaskId};
 use crate::run::{ImportedCommit, ImportedError, ImportedFeedback, ImportedTask, Proof, Status};
 use crate::time::Timestamp;
@@ -74,7 +75,7 @@ impl fmt::Display for Difference {
 /// Judge every unit.
 pub fn rebuild(units: &[Unit], progress: &str, claims: &BTreeMap<TaskId, Claim>) -> Rebuilt {
     let mut logged: BTreeMap<&TaskId, Logged> =
-        units.iter().map(|unit| (&unit.id, Logged::default())).collect();
+        units.iter().map(|unit| (&unit.id, Logged::default())).into_map();
     let mut rebuilt = Rebuilt::default();
     let entries = progress::entries(progress);
     for entry in &entries {

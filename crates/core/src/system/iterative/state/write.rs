@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::file::{FILE, ROOT, StateFile, UnitEntry};
 use super::words::{PhaseWord, UnitWord};
 use crate::chronicle::{Chronicle, Commit, Story};
+use crate::order::Arrange;
 use crate::plan::{Iterative, Mode};
 use crate::run::{Proof, Run, State, Status, Task};
 use crate::system::iterative::plan::is_review;
@@ -24,7 +25,7 @@ pub fn project(state: &State, chronicle: &Chronicle) -> Option<StateFile> {
     let all = state.tasks().filter(|task| !task.removed);
     let mut all: Vec<(&Task, &Story)> =
         all.map(|task| (task, chronicle.task(&task.id).unwrap_or(&none))).collect();
-    all.sort_by_key(|(_, story)| story.added);
+    all.arrange_by_key(|(_, story)| story.added);
     let commits = commits(&all, chronicle);
     let (review, units) = all.into_iter().partition(|(task, _)| is_review(run, task));
     Some(Writer { state, run, chronicle, about, units, review }.file(commits))
@@ -176,7 +177,7 @@ fn iterations(task: &Task, story: &Story) -> u32 {
 /// Those that were listed before this run, then its own, oldest first.
 fn commits(tasks: &[(&Task, &Story)], chronicle: &Chronicle) -> Vec<String> {
     let mut own: Vec<&Commit> = tasks.iter().flat_map(|(_, story)| &story.commits).collect();
-    own.sort_by_key(|commit| commit.at);
+    own.arrange_by_key(|commit| commit.at);
     let short = |hash: &str| hash.chars().take(SHORT).collect::<String>();
     let mut known: HashSet<String> = own.iter().map(|commit| short(&commit.hash)).collect();
     let listed = chronicle.carried.get(FILE).and_then(|fields| fields["commits"].as_array());

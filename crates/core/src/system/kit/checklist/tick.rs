@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::Mark;
+use crate::order::Arrange;
 
 /// The bytes of a file with other marks at these places of its text. `None` if the bytes are not this text, or if
 /// places overlap.
@@ -14,7 +15,7 @@ pub fn tick(bytes: &[u8], text: &str, marks: &[(Range<usize>, Mark)]) -> Option<
 /// The same with any texts.
 pub fn replace<S: AsRef<str>>(bytes: &[u8], text: &str, texts: &[(Range<usize>, S)]) -> Option<Vec<u8>> {
     let mut texts: Vec<&(Range<usize>, S)> = texts.iter().collect();
-    texts.sort_by_key(|(place, _)| place.start);
+    texts.arrange_by_key(|(place, _)| place.start);
     if texts.windows(2).any(|pair| pair[0].0.end > pair[1].0.start) {
         return None;
     }

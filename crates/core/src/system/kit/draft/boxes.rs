@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::{Draft, Standing};
+use crate::order::Pairs;
 use crate::plan::TaskId;
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::checklist::{self, Checklist, Item, Mark};
@@ -63,7 +64,7 @@ pub(in crate::system) fn ticked_in(mut draft: Draft) -> BTreeMap<TaskId, Option<
 /// What the file calls each of its tasks.
 pub(in crate::system) fn titles_in(mut draft: Draft) -> BTreeMap<TaskId, String> {
     let ids = draft.ids();
-    ids.into_iter().zip(draft.tasks).map(|(id, task)| (id, task.title)).collect()
+    ids.into_iter().zip(draft.tasks).map(|(id, task)| (id, task.title)).into_map()
 }
 
 /// The file with the boxes of these tasks as they stand. The steps of a completed task are ticked with it; those of an

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use crate::order::Pairs;
 use crate::plan::TaskId;
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::checklist;
@@ -50,5 +51,5 @@ impl Signs<'_> {
 
 /// The tasks whose marks say done.
 pub(in crate::system) fn ticked(marks: &[Marked]) -> BTreeMap<TaskId, Option<&'static str>> {
-    marks.iter().filter(|mark| mark.is_done).map(|mark| (mark.task.clone(), None)).collect()
+    marks.iter().filter(|mark| mark.is_done).map(|mark| (mark.task.clone(), None)).into_map()
 }

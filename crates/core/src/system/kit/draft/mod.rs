@@ -31,6 +31,7 @@ use serde_json::Value;
 use self::left::Left;
 use self::preview::{LineStarts, Source};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::order::Pairs;
 use crate::plan::{Content, Group, GroupId, Plan, RepoPath, Schedule, Settings, TaskId, TaskSpec, Words};
 use crate::system::config::name_from;
 use crate::system::kit::takeover::{LeftFiles, Legacy};
@@ -243,7 +244,7 @@ impl Draft {
     /// The groups that have tasks, to which their tasks are given.
     fn own_groups(&self, specs: &mut [TaskSpec]) -> Vec<Group> {
         let used: BTreeSet<u32> = specs.iter().map(|spec| spec.group).collect();
-        let places: BTreeMap<u32, u32> = used.iter().copied().zip(0..).collect();
+        let places: BTreeMap<u32, u32> = used.iter().copied().zip(0..).into_map();
         specs.iter_mut().for_each(|spec| spec.group = places[&spec.group]);
         let title = |group: &u32| {
             let phase = usize::try_from(*group).ok().and_then(|group| self.groups.get(group));

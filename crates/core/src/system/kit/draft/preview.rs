@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{DraftTask, Kind, Standing};
+use crate::order::Pairs;
 use crate::plan::{Graph, Plan, TaskId, TaskSpec};
 use crate::view::counted;
 use crate::view::preview::{Line, MOST, and_more};
@@ -57,7 +58,7 @@ pub(super) struct LineStarts<'f>(BTreeMap<&'f str, Vec<usize>>);
 impl<'f> LineStarts<'f> {
     pub(super) fn new(texts: &'f BTreeMap<String, String>) -> LineStarts<'f> {
         let starts = |text: &str| text.match_indices('\n').map(|(at, _)| at + 1).collect();
-        LineStarts(texts.iter().map(|(file, text)| (file.as_str(), starts(text))).collect())
+        LineStarts(texts.iter().map(|(file, text)| (file.as_str(), starts(text))).into_map())
     }
 
     /// From 1.

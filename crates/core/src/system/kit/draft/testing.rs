@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::diagnostic::{Severity, place};
+use crate::order::Pairs;
 use crate::plan::TaskSpec;
 use crate::system::config::read_config;
 use crate::system::{Folder, Given, ReadPlan, Reading, Strictness, SystemRef};
@@ -16,7 +17,7 @@ pub(in crate::system) fn read_bytes(system: SystemRef, files: &[(&str, &[u8])]) 
     let config = read_config("[defaults]\nchecks = [\"true\"]\n").0;
     let (place, _) = files.first().expect("a plan");
     let name = place.rsplit('/').next().unwrap_or(place);
-    let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec())).collect();
+    let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec())).into_map();
     let given = Given { strictness: Strictness::Lenient, ..Given::new(name, place, &config) };
     system.read(&Folder { files }, &given)
 }

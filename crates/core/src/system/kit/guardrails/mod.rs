@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 
 use crate::chronicle::{self, Chronicle, Said, TEXT};
+use crate::order::Arrange;
 use crate::system::kit::entries::{self, Cut, at_end, heading, is_blank, joined, line, normal};
 use crate::system::kit::labels::{fields, written};
 use crate::system::kit::mojibake;
@@ -222,7 +223,7 @@ pub fn search<'g>(guardrails: &'g [Guardrail], query: &str) -> Vec<&'g Guardrail
     };
     let mut found: Vec<(usize, &Guardrail)> =
         guardrails.iter().map(|one| (hits(one), one)).filter(|(hits, _)| *hits > 0).collect();
-    found.sort_by_key(|(hits, _)| std::cmp::Reverse(*hits));
+    found.arrange_by_key(|(hits, _)| std::cmp::Reverse(*hits));
     found.into_iter().map(|(_, one)| one).collect()
 }
 

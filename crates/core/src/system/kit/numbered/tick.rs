@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::{Depth, NumberedList, Part};
+use crate::order::Pairs;
 use crate::plan::TaskId;
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::checklist::{self, Checklist, Mark};
@@ -23,13 +24,13 @@ pub(in crate::system) fn ticked(bytes: &[u8], depth: Depth) -> BTreeMap<TaskId, 
     let (_, _, read) = read(bytes, depth);
     let done = read.done();
     let tasks = read.tasks().filter(|(nth, _, one)| (one.mark.is_done() || done[*nth]) && !one.dropped);
-    tasks.map(|(nth, id, _)| (id.clone(), (!done[nth]).then_some("its steps are open"))).collect()
+    tasks.map(|(nth, id, _)| (id.clone(), (!done[nth]).then_some("its steps are open"))).into_map()
 }
 
 /// What the list calls each of its tasks.
 pub(in crate::system) fn titles(bytes: &[u8], depth: Depth) -> BTreeMap<TaskId, String> {
     let (_, _, read) = read(bytes, depth);
-    read.tasks().map(|(_, id, one)| (id.clone(), one.title.clone())).collect()
+    read.tasks().map(|(_, id, one)| (id.clone(), one.title.clone())).into_map()
 }
 
 /// Tick the boxes of tasks that are completed, and open those of tasks that are not. Boxes are found by their numbers in

@@ -7,6 +7,7 @@ use super::gates::gate_of;
 use super::words::{GateWord, RunWord, TaskWord};
 use super::write::{ShownTask, Writer};
 use crate::chronicle::{self, Failure, cut};
+use crate::order::Arrange;
 use crate::run::{Status, StopReason};
 use crate::system::kit::projection::Time;
 use crate::time::Timestamp;
@@ -88,7 +89,7 @@ enum Line<'a> {
 impl Writer<'_> {
     pub(super) fn logs(&self, status: RunWord, batches: &[Batch]) -> Vec<LogEntry> {
         let mut lines = self.lines(status, batches);
-        lines.sort_by_key(|(at, _)| *at);
+        lines.arrange_by_key(|(at, _)| *at);
         let older = lines.len().saturating_sub(NEWEST);
         let left_out = older.checked_sub(1).map(|last| LogEntry {
             timestamp: Time(lines[last].0),

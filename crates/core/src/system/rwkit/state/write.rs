@@ -11,6 +11,7 @@ use super::file::{
 use super::gates::{GATES, REVIEW, gate_of};
 use super::words::{BatchWord, GateWord, RunWord, StoryWord, TaskWord};
 use crate::chronicle::{Chronicle, Story};
+use crate::order::Arrange;
 use crate::plan::{About, AboutTask};
 use crate::run::{Run, State, Status, StopReason, Task};
 use crate::system::kit::projection::{self, Map, Time};
@@ -28,12 +29,12 @@ pub fn project(state: &State, chronicle: &Chronicle, project: &str) -> Option<St
         let about = list.tasks.get(&task.id).unwrap_or(&about);
         all.push(ShownTask::new(state, task, story, about));
     }
-    all.sort_by_key(|told| told.story.added);
+    all.arrange_by_key(|told| told.story.added);
     // Tasks of other systems may be called like gates.
     let has_gates = run.settings.form.list().is_some();
     let (mut gates, mut tasks): (Vec<ShownTask>, Vec<ShownTask>) =
         all.into_iter().partition(|told| has_gates && gate_of(&told.task.id).is_some());
-    gates.sort_by_key(|told| told.task.group);
+    gates.arrange_by_key(|told| told.task.group);
     let batches = number_batches(run, &tasks);
     for told in &mut tasks {
         told.batch = batches.get(told.task.group as usize).copied().flatten().unwrap_or(0);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use piton_core::order::Pairs;
 use piton_core::plan::{Argv, Check, Digest, RunId, TaskId, TaskSpec};
 use piton_core::run::{CheckResult, Command, Verdict, shell_word};
 use piton_core::system::config::Config;
@@ -146,7 +147,7 @@ fn distinct(found: &FoundPlan) -> Vec<Seen> {
 /// Tasks of which every check passes on the base.
 fn green(found: &FoundPlan, seen: &[Seen]) -> Vec<TaskId> {
     let passes: BTreeMap<Digest, bool> =
-        seen.iter().map(|seen| (seen.check.digest(), seen.passes())).collect();
+        seen.iter().map(|seen| (seen.check.digest(), seen.passes())).into_map();
     let is_green = |task: &&TaskSpec| {
         !task.checks.is_empty()
             && !task.by_person
