@@ -49,6 +49,11 @@ impl Run {
         (requests.per == Per::Task || self.is_its_request(task)).then_some(requests)
     }
 
+    /// The branch that all of its work comes to in the end.
+    pub fn destination(&self) -> Option<&String> {
+        self.whole().map(|whole| &whole.into).or(self.target.as_ref())
+    }
+
     /// The branch that a task lands on.
     pub fn target_of(&self, task: &TaskId) -> Option<&str> {
         match self.whole() {

@@ -120,8 +120,7 @@ pub(crate) fn settle_run(
         ui::say(format!("the run {run} was closed by {by}{why}: it is opened again"));
     }
     let began_per = facts.settings.requests.as_ref().map(|requests| requests.per);
-    // Where its work ends up.
-    let target = facts.whole().map(|whole| &whole.into).or(facts.target.as_ref());
+    let target = facts.destination();
     let fixed = [
         ("--no-commits", args.no_commits && !facts.settings.no_commits),
         ("--auto-answer", args.auto_answer && !facts.settings.auto_answer),

@@ -55,8 +55,8 @@ pub(crate) fn look(
         if !its.exists() || known::is_put_away(journal, &run)? {
             continue;
         }
-        if facts.target != same.target {
-            same.elsewhere.push((run.id, facts.target));
+        if facts.destination() != same.target.as_ref() {
+            same.elsewhere.push((run.id, facts.destination().cloned()));
             continue;
         }
         same.is_same_file = within.as_ref().is_some_and(|within| its.ends_with(within));

@@ -1,6 +1,6 @@
 //! A run with one request for all of its tasks.
 
-use piton_testkit::hosts::{CheckResult, Phase, Request, ScriptedHost};
+use piton_testkit::hosts::{CheckResult, Method, Phase, Request, ScriptedHost};
 use piton_testkit::sandbox::{Invocation, Sandbox, task, until, writers};
 
 use crate::{scene, status};
@@ -150,6 +150,32 @@ fn what_a_run_has_one_request_for_stays_as_it_began() {
     let _ = as_a_whole(&sandbox, &host, "").run().exits(0);
     let changed = sandbox.piton(["run", "plan.toml", "--pr", "task"]).with_path(host.bin()).run().exits(2);
     assert!(changed.stderr.contains("--pr cannot be changed"), "{changed}");
+}
+
+#[test]
+fn a_run_lands_by_a_merge_request_of_gitlab() {
+    for method in ["merge", "squash"] {
+        let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_piton"));
+        sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = [\"T1\"]")));
+        sandbox.script(&writers(&["T1", "T2"]));
+        let host = ScriptedHost::gitlab(&sandbox);
+        host.checks("*", [("build", CheckResult::Green)]);
+        let _ = as_a_whole(&sandbox, &host, &format!("--merge-method {method}")).run().exits(0);
+        assert_landed(&sandbox, &host);
+        assert_eq!((host.count("mr create"), host.count("mr merge")), (1, 1), "{method}");
+    }
+}
+
+#[test]
+fn a_person_who_merges_the_request_completes_the_run() {
+    let (sandbox, host) = scene();
+    let running = as_a_whole(&sandbox, &host, "--merge person").spawn();
+    let request = until("a request", || host.requests().first().cloned());
+    until("a place in the inbox", || sandbox.run("inbox").stdout.contains("#1").then_some(()));
+    host.merge(request.number, Method::Squash);
+    let _ = running.wait().exits(0);
+    assert_landed(&sandbox, &host);
+    assert_eq!(host.count("pr merge"), 0);
 }
 
 const POINTS: [&str; 9] = [
