@@ -35,7 +35,7 @@ fn moved(bench: &Bench, fact: RequestFact) -> Command {
     Command::RequestMoved { task: id("a"), fence: bench.task("a").fence, fact }
 }
 
-fn seen() -> Seen {
+pub(crate) fn seen() -> Seen {
     Seen {
         phase: Phase::Open,
         head: oid(TREE + 3000),

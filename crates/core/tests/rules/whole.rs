@@ -1,9 +1,10 @@
 //! A run that lands as a whole, or group by group: its tasks land on its branch, and tasks that no plan has are its requests.
 
 use piton_core::plan::{Per, Plan, Requests, Schedule, Whole};
-use piton_core::run::{Action, Command, Event, RequestFact, Status, next};
+use piton_core::run::request::Seen;
+use piton_core::run::{Action, Command, Event, RequestFact, Status, Work, next};
 
-use crate::bench::{Bench, id, plan, session, spec};
+use crate::bench::{Bench, id, oid, plan, session, spec, work};
 
 fn whole(per: Per, mut plan: Plan) -> Plan {
     let whole = Some(Whole::new("trunk".to_owned(), &plan, per));
@@ -80,26 +81,59 @@ fn the_plan_stays_the_same_plan_and_may_get_more_tasks() {
     assert!(bench.task("b").removed);
 }
 
-#[test]
-fn what_lands_on_the_branch_meanwhile_goes_into_the_open_request() {
+/// `a` is on the branch and `b` was skipped: the branch is about to be pushed.
+fn prepared() -> Bench {
     let mut bench = running(whole(Per::Run, plan(vec![spec("a", &[]), spec("b", &[])])));
     land(&mut bench, "a", 7, 0);
     bench.accept(&Command::Skip { task: id("b"), by: "ann".to_owned(), reason: String::new() });
     bench.start("request");
     bench.ready("request", 8, 1);
-    let same = piton_core::run::Work { changed: false, found_work: false, ..crate::bench::work(9) };
+    let same = Work { changed: false, found_work: false, ..work(9) };
     bench.accept(&bench.captured("request", same));
     let fence = bench.task("request").fence;
-    let ended =
-        Command::ChecksEnded { task: id("request"), fence, tree: crate::bench::oid(9), results: Vec::new() };
-    bench.accept(&ended);
+    let (tree, results) = (oid(9), Vec::new());
+    bench.accept(&Command::ChecksEnded { task: id("request"), fence, tree, results });
     bench.accept(&bench.prepare_landing("request", 9, &[]));
     assert_eq!(bench.task("request").decided, Status::Merging);
+    bench
+}
+
+fn happened(bench: &Bench, which: fn(&RequestFact) -> bool) -> bool {
+    bench.journal.iter().any(|recorded| match &recorded.event {
+        Event::Request { fact, .. } => which(fact),
+        _ => false,
+    })
+}
+
+#[test]
+fn what_lands_on_the_branch_meanwhile_goes_into_the_open_request() {
+    let mut bench = prepared();
     bench.accept(&Command::Reset { task: id("b"), by: "ann".to_owned() });
     land(&mut bench, "b", 10, 1);
     assert_eq!(bench.task("request").decided, Status::Verified, "it is proven again, with b");
-    let returned = |event: &Event| matches!(event, Event::Request { fact: RequestFact::Returned { .. }, .. });
-    assert!(bench.journal.iter().any(|recorded| returned(&recorded.event)));
+    assert!(happened(&bench, |fact| matches!(fact, RequestFact::Returned { .. })));
+}
+
+#[test]
+fn a_request_is_not_merged_while_a_task_is_to_come_into_it() {
+    let green = |bench: &mut Bench| {
+        let head = oid(9 + 3000);
+        let fence = bench.task("request").fence;
+        for fact in [
+            RequestFact::Pushed { head: head.clone() },
+            RequestFact::Opened { number: 1, url: String::new() },
+        ] {
+            bench.accept(&Command::RequestMoved { task: id("request"), fence, fact });
+        }
+        let seen = Seen { head, ..crate::requests::seen() };
+        let (seen, log, tip) = (Box::new(seen), String::new(), Some(oid(9 + 2000)));
+        bench.accept(&Command::RequestSeen { task: id("request"), fence, seen, log, tip });
+        happened(bench, |fact| matches!(fact, RequestFact::MergeBegins { .. }))
+    };
+    assert!(green(&mut prepared()));
+    let mut more = prepared();
+    more.accept(&Command::Reset { task: id("b"), by: "ann".to_owned() });
+    assert!(!green(&mut more), "b is to be done");
 }
 
 #[test]
