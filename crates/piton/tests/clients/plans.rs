@@ -146,5 +146,6 @@ fn a_client_can_be_tried_out(bench: &Bench) {
     let _ = bench.sandbox.run("agents test default").exits(0).says("default answered").says("ready");
     let _ = bench.sandbox.run("agents test nobody").exits(1).says("there is no agent `nobody`");
     let name = bench.client.name();
+    let _ = bench.sandbox.run(&format!("agents test {name}")).exits(0).says(&format!("{name} answered"));
     let _ = bench.sandbox.run("agents").exits(0).says(name).says("the tested version");
 }

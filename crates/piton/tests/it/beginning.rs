@@ -127,6 +127,18 @@ fn a_project_is_looked_through_and_its_settings_are_written_once() {
 type Kind = (&'static [(&'static str, &'static str)], &'static [&'static str]);
 
 #[test]
+fn a_client_is_tried_by_its_own_name_where_the_settings_name_it() {
+    let sandbox = sandbox();
+    let bin = sandbox.program("claude", "exit 7");
+    sandbox.write("piton.toml", "[agents.default]\nadapter = \"claude\"\n");
+    let tries = |name: &str| sandbox.piton(["agents", "test", name]).with_path(&bin).run().exits(1);
+    for name in ["claude", "default"] {
+        let _ = tries(name).says(&format!("{name} did not answer"));
+    }
+    let _ = tries("cluade").says("there is no agent `cluade`");
+}
+
+#[test]
 fn projects_of_other_kinds() {
     let kinds: [Kind; 4] = [
         (

@@ -102,9 +102,19 @@ fn list(args: &AgentsArgs) -> Outcome<Exit> {
     Ok(FINE)
 }
 
+/// A client by its own name, though profiles use it: as the only one does, else as it is installed.
+fn of_client(name: &str, agents: &BTreeMap<String, Agent>) -> Option<Agent> {
+    let adapter = Adapter::known().find(|adapter| adapter.name() == name)?;
+    let mut using = agents.values().filter(|agent| agent.adapter == adapter);
+    match (using.next(), using.next()) {
+        (Some(only), None) => Some(only.clone()),
+        _ => Some(Agent { adapter, ..Agent::default() }),
+    }
+}
+
 fn test(name: &str, plan: Option<&Utf8Path>) -> Outcome<Exit> {
     let agents = known(plan)?;
-    let agent = agents.get(name).ok_or_else(|| {
+    let agent = agents.get(name).cloned().or_else(|| of_client(name, &agents)).ok_or_else(|| {
         let names: Vec<&str> = agents.keys().map(String::as_str).collect();
         let failure = Failure::new(format!("there is no agent `{name}`; known here: {}", names.join(", ")));
         match plan {
@@ -114,7 +124,7 @@ fn test(name: &str, plan: Option<&Utf8Path>) -> Outcome<Exit> {
         }
     })?;
     let tries = Tries::new(1)?;
-    let trial = agent::trial(agent, &tries.folders[0], &engine::keeper()?)
+    let trial = agent::trial(&agent, &tries.folders[0], &engine::keeper()?)
         .map_err(|error| Failure::new(error.to_string()))?;
     match trial.wrong {
         Some(_) if tries.are_stopped() => {
