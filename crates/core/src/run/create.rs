@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{NewRun, Refusal, Stop};
 use super::event::Event;
+use super::renumbered::carried_over;
 use super::reopen::{Judges, Reopening, changed};
 use super::settings::requests;
 use super::state::{Run, State};
@@ -72,6 +73,7 @@ pub(super) fn replan(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
         ));
     }
     events.extend(gone.into_keys().map(|id| Event::TaskRemoved { task: id.clone() }));
+    events.extend(carried_over(state, plan, &events));
     look_again(state, plan, &mut events);
     Ok(events)
 }

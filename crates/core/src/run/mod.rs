@@ -21,6 +21,7 @@ mod note;
 mod overload;
 mod pointers;
 mod provider;
+mod renumbered;
 mod reopen;
 mod report;
 pub mod request;

@@ -233,3 +233,55 @@ fn an_older_journal_of_another_system_opens_nothing_for_words_that_all_tasks_sha
     bench.accept(&replan(newer("Do it.", "Basket", "Shop")));
     assert_eq!(bench.task("a").decided, Status::Pending);
 }
+
+/// A task with a title and the check that judges the task `of`.
+fn titled(name: &str, title: &str, of: &str) -> TaskSpec {
+    TaskSpec { title: title.to_owned(), checks: vec![check(&format!("check {of}"))], ..spec(name, &[]) }
+}
+
+/// Written again by its tool, with other numbers: what was done is still done, under its new id.
+#[test]
+fn a_list_with_other_numbers_keeps_what_was_done_under_the_old_ones() {
+    let first = vec![titled("a", "parser", "a"), titled("b", "command", "b"), titled("c", "docs", "c")];
+    let mut bench = Bench::running(first);
+    bench.land("a", 7);
+    land_after(&mut bench, "b", 8, 1);
+    let proofs = [bench.task("a").proof.clone(), bench.task("b").proof.clone()];
+    // A task is put first, and all others get the next number.
+    let again = vec![
+        titled("a", "set-up", "x"),
+        titled("b", "parser", "a"),
+        titled("c", "command", "b"),
+        titled("d", "docs", "c"),
+    ];
+    replan(&mut bench, again.clone());
+    let decided = |bench: &Bench, name: &str| bench.task(name).decided;
+    assert_eq!(decided(&bench, "a"), Status::Pending, "nobody has done that");
+    assert_eq!([bench.task("b").proof.clone(), bench.task("c").proof.clone()], proofs);
+    assert_eq!((decided(&bench, "b"), decided(&bench, "c")), (Status::Completed, Status::Completed));
+    assert_eq!(decided(&bench, "d"), Status::Pending);
+    let events = bench.journal.len();
+    replan(&mut bench, again);
+    let more = &bench.journal[events..];
+    assert!(!more.iter().any(|recorded| matches!(recorded.event, Event::Adopted { .. })), "once");
+}
+
+#[test]
+fn what_could_be_one_of_two_is_not_carried_over() {
+    let other = titled("b", "other", "b");
+    // Two in the new plan.
+    let mut bench = Bench::running(vec![titled("a", "same", "a"), other.clone()]);
+    bench.land("a", 7);
+    replan(&mut bench, vec![titled("c", "same", "a"), titled("d", "same", "a"), other.clone()]);
+    assert_eq!((bench.task("c").decided, bench.task("d").decided), (Status::Pending, Status::Pending));
+    // Two in the run, of which one is done.
+    let mut bench = Bench::running(vec![titled("a", "same", "a"), titled("b", "same", "b")]);
+    bench.land("a", 7);
+    replan(&mut bench, vec![titled("c", "same", "a")]);
+    assert_eq!(bench.task("c").decided, Status::Pending);
+    // Another check decides about it now.
+    let mut bench = Bench::running(vec![titled("a", "same", "a"), other.clone()]);
+    bench.land("a", 7);
+    replan(&mut bench, vec![titled("c", "same", "new"), other]);
+    assert_eq!(bench.task("c").decided, Status::Pending);
+}

@@ -22,12 +22,22 @@ const NAMED: usize = 3;
 /// one under the same id: it stays here with the title that it was completed under.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "TicksAsWritten")]
-pub struct Ticks(pub(super) BTreeMap<TaskId, String>);
+pub struct Ticks(pub(super) BTreeMap<TaskId, Tick>);
 
-/// Earlier versions kept the ids alone.
+/// A ticked box.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Tick {
+    title: String,
+    /// Where the spec of the task stood in the journal then. If it stands elsewhere now, the run has adopted what the list
+    /// says since. 0: that is not known.
+    spec: u64,
+}
+
+/// Earlier versions kept the titles alone, or the ids.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum TicksAsWritten {
+    Whole(BTreeMap<TaskId, Tick>),
     Titles(BTreeMap<TaskId, String>),
     Ids(BTreeSet<TaskId>),
 }
@@ -35,7 +45,8 @@ enum TicksAsWritten {
 impl From<TicksAsWritten> for Ticks {
     fn from(written: TicksAsWritten) -> Ticks {
         match written {
-            TicksAsWritten::Titles(titles) => Ticks(titles),
+            TicksAsWritten::Whole(ticks) => Ticks(ticks),
+            TicksAsWritten::Titles(titles) => titles.into_iter().collect(),
             TicksAsWritten::Ids(ids) => ids.into_iter().map(|id| (id, String::new())).collect(),
         }
     }
@@ -43,14 +54,22 @@ impl From<TicksAsWritten> for Ticks {
 
 impl FromIterator<(TaskId, String)> for Ticks {
     fn from_iter<I: IntoIterator<Item = (TaskId, String)>>(ticks: I) -> Ticks {
-        Ticks(ticks.into_iter().into_map())
+        Ticks(ticks.into_iter().map(|(id, title)| (id, Tick { title, spec: 0 })).into_map())
     }
 }
 
 impl Ticks {
     /// Whether a list calls a task otherwise than when it was completed.
-    fn knows_otherwise(&self, id: &TaskId, titles: &BTreeMap<TaskId, String>) -> bool {
-        matches!((self.0.get(id), titles.get(id)), (Some(was), Some(now)) if !was.is_empty() && was != now)
+    fn knows_otherwise(&self, task: &Task, titles: &BTreeMap<TaskId, String>) -> bool {
+        let (was, now) = (self.0.get(&task.id), titles.get(&task.id));
+        matches!((was, now), (Some(was), Some(now)) if was.says(task) && was.title != *now)
+    }
+}
+
+impl Tick {
+    /// Whether it says what the list called this task when it was completed.
+    fn says(&self, task: &Task) -> bool {
+        !self.title.is_empty() && (self.spec == 0 || self.spec == task.spec_seq)
     }
 }
 
@@ -229,7 +248,7 @@ fn reconcile_ticks(
             };
             edits.push(Edit { task: Some(task.id.clone()), what });
         }
-        let is_another = is_done && shown.knows_otherwise(&task.id, &titles);
+        let is_another = is_done && shown.knows_otherwise(task, &titles);
         if !claimed.contains(&task.id) && !is_another {
             stand.insert(task.id.clone(), word(task.outcome()));
         }
@@ -255,11 +274,14 @@ fn reconcile_ticks(
     let is_unticked = |id: &&TaskId| after.contains(*id) && !before.contains(*id);
     let unticked: Vec<&TaskId> = shown.0.keys().filter(is_unticked).collect();
     edits.extend(rejected(&unticked));
-    let known = shown.0.iter().filter(|(id, title)| !title.is_empty() && is_done(id));
-    let mut ticks: BTreeMap<TaskId, String> = known.map(|(id, title)| (id.clone(), title.clone())).into_map();
+    let task_of = |id: &TaskId| state.task(id).ok().flatten();
+    let known =
+        shown.0.iter().filter(|(id, tick)| is_done(id) && task_of(id).is_some_and(|task| tick.says(task)));
+    let mut ticks: BTreeMap<TaskId, Tick> = known.map(|(id, tick)| (id.clone(), tick.clone())).into_map();
     for id in after {
         let title = || titles.get(&id).cloned().unwrap_or_default();
-        ticks.entry(id.clone()).or_insert_with(title);
+        let tick = || Tick { title: title(), spec: task_of(&id).map_or(0, |task| task.spec_seq) };
+        ticks.entry(id.clone()).or_insert_with(tick);
     }
     let ticks = Ticks(ticks);
     Reconciled { notes: Vec::new(), edits, put, ticks }

@@ -241,5 +241,7 @@ proptest! {
 fn ticks_of_earlier_versions_are_read() {
     let read = |text: &str| serde_json::from_str::<Ticks>(text).expect("ticks");
     assert_eq!(read(r#"["1", "2"]"#), read(r#"{"1": "", "2": ""}"#));
-    assert_eq!(serde_json::to_string(&read(r#"{"1": "One"}"#)).expect("text"), r#"{"1":"One"}"#);
+    let now = r#"{"1":{"title":"One","spec":0}}"#;
+    assert_eq!(serde_json::to_string(&read(r#"{"1": "One"}"#)).expect("text"), now);
+    assert_eq!(read(now), read(r#"{"1": "One"}"#));
 }
