@@ -170,6 +170,7 @@ impl Shop {
             sandbox: None,
             plan_now: Box::new(|| None),
             settle_files: Box::new(|| {}),
+            reserve: Box::new(|_| Ok(())),
             undecided: Box::new(|| false),
             summary: Box::new(|| None),
             no_wait: false,

@@ -40,6 +40,10 @@ pub enum What {
         report: Report,
     },
     Skip,
+    /// It is not to be done any more.
+    Unwanted {
+        reason: String,
+    },
     /// It may have this many attempts in all.
     Raise {
         attempts: u32,
@@ -130,6 +134,7 @@ pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {
         What::Failed { reason, report: told } => report(Claim::Failed { reason: reason.clone() }, told),
         What::Blocked { reason, report: told } => report(Claim::Blocked { reason: reason.clone() }, told),
         What::Skip => vec![Command::Skip { task, by, reason: format!("skipped in {file}") }],
+        What::Unwanted { reason } => vec![Command::Skip { task, by, reason: reason.clone() }],
         What::Raise { attempts } => vec![Command::Raise { task, by, attempts: *attempts }],
         What::Abandon { reason } => vec![Command::Abandon { task, by, reason: reason.clone() }],
         What::Reset => vec![Command::Reset { task, by }],
@@ -166,6 +171,7 @@ impl fmt::Display for Edit {
             What::Failed { reason, .. } => write!(f, "failed: {reason}"),
             What::Blocked { reason, .. } => write!(f, "blocked: {reason}"),
             What::Skip => f.write_str("skipped"),
+            What::Unwanted { reason } => write!(f, "skipped: {reason}"),
             What::Raise { attempts } => write!(f, "allowed {attempts} attempts"),
             What::Abandon { reason } => write!(f, "abandoned: {reason}"),
             What::Reset => f.write_str("reset"),

@@ -114,6 +114,7 @@ pub struct Engine {
     pub sandbox: Option<Sandbox>,
     pub plan_now: PlanNow,
     pub settle_files: SettleFiles,
+    pub reserve: Reserve,
     pub undecided: Undecided,
     pub summary: Summary,
     /// End where nothing is left to do but wait for the end of a usage limit.
@@ -126,6 +127,9 @@ pub type PlanNow = Box<dyn FnMut() -> Option<Result<PlanRead, String>>>;
 
 /// Brings the files of the plan's system up to date: asked before an agent gets its copies of them.
 pub type SettleFiles = Box<dyn Fn() + Send + Sync>;
+
+/// Reserves a task where others look for work, too: asked before an attempt has a worktree. `Err` says who else works on it.
+pub type Reserve = Box<dyn Fn(&TaskId) -> Result<(), String> + Send + Sync>;
 
 /// Whether a claim that was made in those files may still be undecided: asked before the engine leaves a task to others.
 pub type Undecided = Box<dyn FnMut() -> bool>;
@@ -226,6 +230,7 @@ impl<'o> Loop<'o> {
             sandbox,
             plan_now,
             settle_files,
+            reserve,
             undecided,
             summary,
             no_wait,
@@ -253,6 +258,7 @@ impl<'o> Loop<'o> {
                 sandbox,
                 settle_files,
                 summary,
+                reserve,
                 slots: Slots::new(),
                 lanes: Arc::default(),
                 called: Called::default(),

@@ -41,6 +41,7 @@ pub(super) struct Site {
     pub sandbox: Option<piton_core::plan::Sandbox>,
     pub settle_files: super::SettleFiles,
     pub summary: super::Summary,
+    pub reserve: super::Reserve,
     pub slots: Slots,
     pub lanes: Arc<Lanes>,
     pub called: Called,

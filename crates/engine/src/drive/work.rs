@@ -23,6 +23,7 @@ const FILES: usize = 200;
 /// Make the worktree ready for a try, whatever is there now. While git writes its files, a keeper for its agent is called.
 pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
     let (called, task) = (&order.site.called, &order.task.id);
+    (order.site.reserve)(task).map_err(Trouble::Transient)?;
     let job = order.agent_job(order.task.progress.confirmations);
     // One of an earlier try is let go: nobody is going to tell it anything.
     drop(called.take(task, &job));

@@ -57,7 +57,8 @@ fn host_of(repo: &Repo, root: &Utf8Path, ask: &Ask, kind: Kind) -> Result<Host, 
     let no_place = |why| IssuesError::NoPlace { remote: remote.clone(), ask: ask.to_string(), why };
     let place = place.map_err(no_place)?;
     if place.kind != kind {
-        return Err(IssuesError::OtherHost { remote: remote.clone(), host: place.host, asked: kind });
+        let (remote, instead) = (remote.clone(), ask.at(place.kind).to_string());
+        return Err(IssuesError::OtherHost { remote, host: place.host, asked: kind, instead });
     }
     Ok(Host::new(place, root))
 }
@@ -98,7 +99,7 @@ pub fn snapshot_in(path: &Utf8Path) -> Option<Snapshot> {
 /// Ask again, and bring the file up to date. Returns whether it has changed.
 pub fn refresh(tracker: &Tracker, ask: &Ask, comments: bool, path: &Utf8Path) -> Result<bool, IssuesError> {
     let before = snapshot_in(path);
-    let now = fetch(tracker, ask, comments, before.as_ref())?;
+    let now = fetch(tracker, ask, comments, before.as_ref())?.after(before.as_ref());
     if before.as_ref() == Some(&now) {
         return Ok(false);
     }

@@ -4,6 +4,7 @@ use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::host::{Failure, Kind, NoPlace};
+use piton_core::run::shell_word;
 
 use crate::git::GitError;
 use crate::journal::JournalError;
@@ -16,7 +17,7 @@ pub enum IssuesError {
     #[error("the remote `{remote}` does not say whose issues {ask} means: {why}")]
     NoPlace { remote: String, ask: String, why: NoPlace },
     #[error("the remote `{remote}` is at {host}, which is not {}", .asked.name())]
-    OtherHost { remote: String, host: String, asked: Kind },
+    OtherHost { remote: String, host: String, asked: Kind, instead: String },
     #[error("{0}")]
     Host(#[from] Failure),
     /// A program answered something that cannot be used, or said what is wrong.
@@ -49,7 +50,8 @@ impl IssuesError {
             IssuesError::NoRemote { .. } => {
                 Some("git remote add origin URL   names the repository whose issues are meant".to_owned())
             }
-            IssuesError::NoPlace { .. } | IssuesError::OtherHost { .. } => {
+            IssuesError::OtherHost { instead, .. } => Some(format!("piton plan {}", shell_word(instead))),
+            IssuesError::NoPlace { .. } => {
                 Some("git remote add upstream URL   names the repository whose issues are meant".to_owned())
             }
             _ => None,

@@ -5,10 +5,13 @@
 mod answers;
 mod closing;
 mod error;
+mod holding;
 mod tracker;
 mod watching;
+mod wishes;
 
 pub use answers::{fetch, file_of, refresh, snapshot_in, tracker_of};
 pub use error::IssuesError;
 pub use tracker::Tracker;
-pub use watching::{Watching, Wishes};
+pub use watching::Watching;
+pub use wishes::Wishes;

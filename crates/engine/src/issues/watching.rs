@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -12,35 +13,26 @@ use piton_core::run::{Command, Note, Proof, State, Status, Task};
 use piton_core::system::asked::{Ask, Closing, ReportedFacts, WriteKind};
 
 use super::error::IssuesError;
+use super::holding::{Holds, Showing, showing};
 use super::tracker::Tracker;
+use super::wishes::Wishes;
 use super::{answers, closing};
+use crate::drive::Reserve;
 use crate::journal::Journal;
 use crate::project::Project;
 use crate::{clock, disk};
 
 /// How soon a completed task is reported.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How often the issues are asked for. Each time costs one question, and a host answers thousands in an hour.
-const ASK: Duration = Duration::from_secs(60);
 /// How long a report that failed waits.
 const RETRY: Duration = Duration::from_secs(60);
-
-/// What a person wants of the issues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wishes {
-    /// Completed tasks are reported.
-    pub reports: bool,
-    /// Their issues are closed, too.
-    pub closes: bool,
-    /// Comments of people who may write to the repository are a part of the plan.
-    pub comments: bool,
-}
 
 /// A thread that reports completed work and asks for changed issues.
 #[derive(Debug)]
 pub struct Watching {
     ends: Sender<()>,
     thread: JoinHandle<()>,
+    holds: Arc<Holds>,
 }
 
 impl Watching {
@@ -55,19 +47,20 @@ impl Watching {
     ) -> Result<Watching, IssuesError> {
         let mut journal = Journal::open(&project.home)?;
         let state = journal.load(run)?;
-        let reported = project.home.join("runs").join(run.as_str()).join("issues-reported.json");
+        let folder = project.home.join("runs").join(run.as_str());
+        let reported = folder.join("issues-reported.json");
         let path = state.run().map(|run| Utf8PathBuf::from(&run.plan)).unwrap_or_default();
+        let held = folder.join("issues-held.json");
+        let holds = Arc::new(Holds::new(tracker, ask, wishes, path, held));
         let mut watch = Watch {
             done: load(&reported),
             reported,
             run: run.clone(),
-            tracker,
-            ask,
-            wishes,
-            path,
+            holds: Arc::clone(&holds),
             journal,
             state,
             later: BTreeMap::new(),
+            held_later: BTreeMap::new(),
             told: BTreeMap::new(),
             warn: Box::new(warn),
         };
@@ -76,20 +69,36 @@ impl Watching {
             let mut asked = Instant::now();
             loop {
                 let ends = !matches!(ended.recv_timeout(PAUSE), Err(RecvTimeoutError::Timeout));
-                if watch.wishes.reports && watch.tracker.is_writable() {
+                watch.hold();
+                if watch.holds.wishes.reports && watch.holds.tracker.is_writable() {
                     watch.report(ends);
                 }
                 if ends {
                     return;
                 }
-                if asked.elapsed() >= ASK {
+                if asked.elapsed() >= watch.holds.wishes.poll {
                     watch.ask_again();
                     asked = Instant::now();
                 }
             }
         });
         let thread = thread.map_err(IssuesError::io(&project.home))?;
-        Ok(Watching { ends, thread })
+        Ok(Watching { ends, thread, holds })
+    }
+
+    /// Takes the issue of a task before its agent starts. Where that fails, the work goes on: the thread says why.
+    pub fn reserve(&self) -> Reserve {
+        let holds = Arc::clone(&self.holds);
+        Box::new(move |task| {
+            if !holds.excludes() {
+                return Ok(());
+            }
+            let taken = holds.take(&mut holds.lock(), task);
+            let Ok(Some(holder)) = taken else { return Ok(()) };
+            // The plan then says so, too.
+            let _ = answers::refresh(&holds.tracker, &holds.ask, holds.wishes.comments, &holds.path);
+            Err(format!("{holder} works on {task}, says {}", holds.ask.source.name()))
+        })
     }
 
     /// Report what is left, and end the thread.
@@ -102,10 +111,7 @@ impl Watching {
 
 struct Watch {
     run: RunId,
-    tracker: Tracker,
-    ask: Ask,
-    wishes: Wishes,
-    path: Utf8PathBuf,
+    holds: Arc<Holds>,
     journal: Journal,
     state: State,
     /// What was reported, by task: the commit, or a dash.
@@ -113,12 +119,65 @@ struct Watch {
     reported: Utf8PathBuf,
     /// Since when a report that failed waits.
     later: BTreeMap<TaskId, Instant>,
+    /// The same for what an issue is to show.
+    held_later: BTreeMap<TaskId, Instant>,
     /// What was said about each obstacle.
     told: BTreeMap<String, String>,
     warn: Box<dyn Fn(&str) + Send>,
 }
 
 impl Watch {
+    /// Others see which issues are worked on.
+    fn hold(&mut self) {
+        let holds = Arc::clone(&self.holds);
+        let mut held = holds.lock();
+        if !holds.shows() && held.is_empty() {
+            return;
+        }
+        // What is taken by now was begun before, so its beginning is in the journal.
+        if let Err(error) = self.journal.catch_up(&self.run, &mut self.state) {
+            return self.tell("the journal", &error.to_string());
+        }
+        let wanted = |task: &Task| match showing(task) {
+            Showing::Keep => None,
+            Showing::Take if !holds.shows() => None,
+            Showing::Take => Some((task.id.clone(), Showing::Take)),
+            showing => held.contains_key(&task.id).then(|| (task.id.clone(), showing)),
+        };
+        let due: Vec<(TaskId, Showing)> = self.state.tasks().filter_map(wanted).collect();
+        for (id, showing) in due {
+            let about = format!("hold {id}");
+            if self.held_later.get(&id).is_some_and(|since| since.elapsed() < RETRY) {
+                continue;
+            }
+            let done = match showing {
+                Showing::Take => holds.take(&mut held, &id).map(|holder| {
+                    holder.map(|holder| {
+                        format!("{holder} works on issue {id}, too, says {}", holds.ask.source.name())
+                    })
+                }),
+                Showing::Keep => Ok(None),
+                Showing::Done => holds.give_back(&mut held, &id, true).map(|()| None),
+                Showing::GiveBack => holds.give_back(&mut held, &id, false).map(|()| None),
+            };
+            let said = match done {
+                Ok(None) => {
+                    self.told.remove(&about);
+                    self.held_later.remove(&id);
+                    continue;
+                }
+                Ok(Some(said)) => said,
+                Err(error) => {
+                    let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+                    let what = if showing == Showing::Take { "works on it" } else { "has ended its work" };
+                    format!("issue {id} does not show that Piton {what}: {error}{hint}")
+                }
+            };
+            self.held_later.insert(id, Instant::now());
+            self.tell(&about, &said);
+        }
+    }
+
     fn report(&mut self, is_last: bool) {
         if let Err(error) = self.journal.catch_up(&self.run, &mut self.state) {
             return self.tell("the journal", &error.to_string());
@@ -158,13 +217,13 @@ impl Watch {
         };
         let target = self.state.run().and_then(|run| run.target.clone()).unwrap_or_default();
         // The file may be newer than the plan that the run follows. Without the issue there is nothing to report to.
-        let snapshot = answers::snapshot_in(&self.path);
+        let snapshot = answers::snapshot_in(&self.holds.path);
         let Some(issue) = snapshot.as_ref().and_then(|snapshot| snapshot.issue_of(id)) else { return Ok(()) };
         let wanted = Closing {
-            source: self.ask.source,
-            of: self.tracker.of(),
+            source: self.holds.ask.source,
+            of: self.holds.tracker.of(),
             id: issue.id.clone(),
-            closes: self.wishes.closes,
+            closes: self.holds.wishes.closes,
             evidence: ReportedFacts {
                 run: self.run.to_string(),
                 landed: landed.map(|commit| (commit, target)),
@@ -173,7 +232,7 @@ impl Watch {
             },
         };
         let name = if wanted.of.is_empty() { wanted.id.clone() } else { format!("#{}", wanted.id) };
-        let done = closing::report(&self.tracker, &wanted)?;
+        let done = closing::report(&self.holds.tracker, &wanted)?;
         let words: Vec<&str> = done.iter().map(word).collect();
         let text = match words.join(" and ").as_str() {
             "" => format!("issue {name} needs no report: it says so already"),
@@ -187,7 +246,12 @@ impl Watch {
 
     /// The plan's own watcher sees a file that has changed.
     fn ask_again(&mut self) {
-        match answers::refresh(&self.tracker, &self.ask, self.wishes.comments, &self.path) {
+        match answers::refresh(
+            &self.holds.tracker,
+            &self.holds.ask,
+            self.holds.wishes.comments,
+            &self.holds.path,
+        ) {
             Ok(_) => {
                 self.told.remove("ask");
             }
@@ -227,6 +291,7 @@ fn word(what: &WriteKind) -> &'static str {
     match what {
         WriteKind::Comment => "commented on",
         WriteKind::Close => "closed",
+        WriteKind::Hold => "marked",
     }
 }
 

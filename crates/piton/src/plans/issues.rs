@@ -1,10 +1,12 @@
 //! Plans that are asked of a tracker: `gh:label:agent` and the like. The answers are a file below `.piton`, and from there
 //! on that file is a plan as any other.
 
+use std::time::Duration;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::RunId;
 use piton_core::run::shell_word;
-use piton_core::system::asked::{Ask, Snapshot};
+use piton_core::system::asked::{Ask, IssueSource, Snapshot};
 use piton_core::system::config::{IssueSettings, OnDone};
 use piton_engine::issues::{self, IssuesError, Watching, Wishes};
 use piton_engine::project::Project;
@@ -109,6 +111,9 @@ pub(crate) fn watch(path: &Utf8Path, project: &Project, run: &RunId) -> Outcome<
         reports: wanted.done != OnDone::Nothing,
         closes: wanted.done == OnDone::Close,
         comments: wanted.comments,
+        assigns: wanted.assign.unwrap_or(ask.source == IssueSource::Beads && wanted.done != OnDone::Nothing),
+        label: wanted.label,
+        poll: Duration::from_millis(wanted.poll.0),
     };
     let tracker = issues::tracker_of(repo, &project.root, &ask).map_err(failure)?;
     let warn = |text: &str| ui::say(text);

@@ -39,6 +39,7 @@ pub(crate) fn to_wind_up(project: &Project, run: &RunId, lock: Lock) -> Outcome<
         run: run.clone(),
         lock,
         no_wait: true,
+        reserve: Box::new(|_| Ok(())),
         undecided: Box::new(|| false),
         summary: Box::new(|| None),
         settle_files: Box::new(|| {}),

@@ -18,8 +18,8 @@ mkdir -p "$state"
 echo "$*" >> "$state/calls"
 status() { cat "$state/$1" 2>/dev/null || echo "$2"; }
 issue() {
-  printf '{"id":"%s","title":"%s","description":"%s","status":"%s","priority":%s,"issue_type":"task","dependencies":%s}' \
-    "$1" "$2" "$3" "$(status "$1" open)" "$4" "$5"
+  printf '{"id":"%s","title":"%s","description":"%s","status":"%s","assignee":"%s","priority":%s,"issue_type":"task","dependencies":%s}' \
+    "$1" "$2" "$3" "$(status "$1" open)" "$(status "$1.by" "")" "$4" "$5"
 }
 a() { issue demo-a1 'Write one' 'Into one.txt' 1 '[]'; }
 b() { issue demo-b2 'Write two' 'Into two.txt' 2 '[{"issue_id":"demo-b2","depends_on_id":"demo-a1","type":"blocks"}]'; }
@@ -28,6 +28,13 @@ case "$1" in
   list) printf '{"schema_version":1,"data":['; a; printf ','; b; printf ']}\n' ;;
   show) case "$2" in demo-a1) one=$(a) ;; demo-b2) one=$(b) ;; *) echo '{"error":"no issue found"}' >&2; exit 1 ;; esac
         printf '{"schema_version":1,"data":[%s]}\n' "$one" ;;
+  update) case "$3" in
+            --claim) if [ -e "$state/$2.race" ]; then echo in_progress > "$state/$2"; echo bob > "$state/$2.by"; fi
+                     by=$(status "$2.by" piton)
+                     if [ "$by" != piton ]; then echo "{\"error\":\"already claimed by $by\"}" >&2; exit 1; fi
+                     echo in_progress > "$state/$2"; echo piton > "$state/$2.by" ;;
+            --status=open) echo open > "$state/$2"; : > "$state/$2.by" ;;
+          esac; echo '[]' ;;
   close) if [ -e "$state/refuse" ]; then echo '{"error":"an open blocker is left"}' >&2; exit 1; fi
          echo closed > "$state/$2"; echo '[]' ;;
   *) echo '{"error":"unknown command"}' >&2; exit 1 ;;
@@ -90,7 +97,14 @@ fn the_program_is_asked_and_closes_one_issue_at_a_time() {
     let closes: Vec<&str> = calls.lines().filter(|line| line.starts_with("close ")).collect();
     assert_eq!(closes.len(), 2, "{calls}");
     assert!(closes[0].starts_with("close demo-a1 --reason=Piton has landed this as "), "{calls}");
-    assert!(calls.matches("show demo-a1 --json").count() == 2, "looked at before and after: {calls}");
+    assert_eq!(
+        calls.matches("show demo-a1 --json").count(),
+        4,
+        "looked at before and after each write: {calls}"
+    );
+    let claim = "update demo-a1 --claim --actor piton --json";
+    assert_eq!(calls.matches("--claim").count(), 2, "{calls}");
+    assert!(calls.find(claim).expect("a claim") < calls.find("close demo-a1").expect("a close"), "{calls}");
     assert_eq!(sandbox.read(".beads/issues.jsonl"), before, "the program alone writes it");
     let _ = with_bd(&sandbox, "run bd:").exits(0);
     assert_eq!(self::calls(&sandbox).matches("\nclose ").count(), 2);
@@ -103,4 +117,50 @@ fn what_the_program_refuses_is_said_in_its_words() {
     let told = with_bd(&sandbox, "run .beads").exits(0);
     let _ = told
         .says("issue demo-a1 does not know yet that it is done: `bd close` failed: an open blocker is left");
+}
+
+#[test]
+fn what_somebody_else_has_claimed_is_left_to_them() {
+    let sandbox = beads();
+    sandbox.write(sandbox.root().join("bd/demo-b2"), "in_progress");
+    sandbox.write(sandbox.root().join("bd/demo-b2.by"), "bob");
+    let _ = with_bd(&sandbox, "plan .beads").exits(0).says("left to others: bob works on it");
+    let _ = with_bd(&sandbox, "run .beads").exits(4);
+    assert_eq!(crate::landed(&sandbox), ["demo-a1"]);
+    assert_eq!(calls(&sandbox).matches("--claim").count(), 1, "{}", calls(&sandbox));
+}
+
+#[test]
+fn a_claim_that_somebody_else_was_faster_with_is_heard_before_the_agent_starts() {
+    let sandbox = beads();
+    sandbox.write(sandbox.root().join("bd/demo-b2.race"), "");
+    let told = with_bd(&sandbox, "run .beads").exits(4).says("bob works on demo-b2, says Beads");
+    assert_eq!(crate::landed(&sandbox), ["demo-a1"]);
+    let _ = told.lacks("two.txt");
+    assert_eq!(sandbox.read(sandbox.root().join("bd/demo-b2.by")).trim(), "bob");
+}
+
+#[test]
+fn a_claim_is_given_back_when_its_task_is_given_up() {
+    let sandbox = beads();
+    crate::act(&sandbox, "[demo-a1]\nexit 1\n");
+    let config = sandbox.read("piton.toml").replace("[defaults]\n", "[defaults]\nattempts = 1\n");
+    sandbox.write("piton.toml", &config);
+    sandbox.commit("Settings");
+    let _ = with_bd(&sandbox, "run .beads");
+    let calls = calls(&sandbox);
+    assert!(calls.contains("update demo-a1 --status=open --assignee= --actor piton --json"), "{calls}");
+    assert!(!calls.contains("update demo-b2"), "{calls}");
+    assert_eq!(sandbox.read(sandbox.root().join("bd/demo-a1")).trim(), "open");
+}
+
+#[test]
+fn nothing_is_claimed_where_nothing_is_to_be_written() {
+    for setting in ["done = \"nothing\"", "assign = false"] {
+        let sandbox = beads();
+        sandbox.write("piton.toml", &(sandbox.read("piton.toml") + "\n[issues]\n" + setting + "\n"));
+        sandbox.commit("Settings");
+        let _ = with_bd(&sandbox, "run .beads").exits(0);
+        assert!(!calls(&sandbox).contains("--claim"), "{setting}");
+    }
 }

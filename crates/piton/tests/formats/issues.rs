@@ -1,7 +1,7 @@
 //! Issues of trackers as plans, from outside: a scripted GitHub is asked, a run lands what its issues want, and reports it.
 
 use piton_testkit::hosts::{Issue, ScriptedHost, Trouble};
-use piton_testkit::sandbox::{Output, Sandbox};
+use piton_testkit::sandbox::{Output, Sandbox, until};
 
 use crate::act;
 
@@ -177,7 +177,10 @@ fn what_cannot_be_asked_is_said_with_what_to_type() {
     let _ = piton(&sandbox, &host, "plan gh:label:none").exits(1).says("this plan has no tasks");
     let _ = piton(&sandbox, &host, "plan gh:#99").exits(1).says("not found at github.com");
     let _ = piton(&sandbox, &host, "plan gh:nonsense").exits(2).says("names no issues").says("label:NAME");
-    let _ = piton(&sandbox, &host, "plan gl:#1").exits(1).says("is at github.com, which is not GitLab");
+    let _ = piton(&sandbox, &host, "plan gl:#12")
+        .exits(1)
+        .says("is at github.com, which is not GitLab")
+        .says("hint: piton plan 'gh:#12'");
     let _ =
         piton(&sandbox, &host, "status --plan gh:label:other").exits(1).says("piton plan 'gh:label:other'");
     host.rules(|rules| rules.logged_in = false);
@@ -205,6 +208,81 @@ fn a_changed_issue_is_a_changed_plan() {
     host.change_issue(15, |issue| issue.body = "Blocked by #12. Write it in `two.txt`.".to_owned());
     let _ = piton(&sandbox, &host, "run gh:label:agent").exits(0).says("the plan has changed; adopted");
     assert!(host.issue(15).closed);
+}
+
+/// Two issues, of which the first is worked on by an agent that waits at a FIFO, with this in `[issues]`.
+fn waiting(host: fn(&Sandbox) -> ScriptedHost, settings: &str) -> (Sandbox, ScriptedHost) {
+    let issues = [(12, "Write one", "Into `one.txt`."), (15, "Write two", "Into `two.txt`.")];
+    let (sandbox, host) = project(host, &issues);
+    let config = sandbox.read("piton.toml").replace("test -e one.txt", "git --version");
+    let config = config.replace("[policy]\n", "[policy]\nmax_parallel = 1\n");
+    sandbox.write("piton.toml", &format!("{config}\n[issues]\npoll = \"1s\"\n{settings}"));
+    sandbox.commit("Settings");
+    let gate = sandbox.fifo("gate");
+    act(&sandbox, &format!("[12]\nmeet {gate}\nwrite one.txt one\n[15]\nwrite two.txt two\n"));
+    (sandbox, host)
+}
+
+/// Wait until the answer of the host that is kept has this.
+fn until_kept(sandbox: &Sandbox, text: &str) {
+    let file = ".piton/issues/gh-label-agent.json";
+    until(text, || (sandbox.exists(file) && sandbox.read(file).contains(text)).then_some(()));
+}
+
+#[test]
+fn an_issue_shows_that_it_is_worked_on_and_then_no_longer() {
+    for (host, prefix) in
+        [(ScriptedHost::github as fn(&Sandbox) -> ScriptedHost, "gh"), (ScriptedHost::gitlab, "gl")]
+    {
+        let (sandbox, host) = waiting(host, "assign = true\nlabel = \"in progress\"\n");
+        let ask = format!("{prefix}:label:agent");
+        let running = sandbox.piton(["run", &ask]).with_path(host.bin()).spawn();
+        let shown = until("a label and an assignee", || {
+            let issue = host.issue(12);
+            (issue.labels.len() > 1 && !issue.assignees.is_empty()).then_some(issue)
+        });
+        assert_eq!(
+            (shown.labels, shown.assignees),
+            (vec!["agent".to_owned(), "in progress".to_owned()], vec!["me".to_owned()])
+        );
+        assert_eq!(host.issue(15).labels, ["agent"], "it waits");
+        sandbox.meet("gate");
+        let _ = running.wait().exits(0);
+        let issue = host.issue(12);
+        assert!(issue.closed);
+        assert_eq!(issue.labels, ["agent"], "{prefix}");
+        assert_eq!(issue.assignees, ["me"], "who did it stays");
+    }
+}
+
+#[test]
+fn an_issue_that_a_person_closes_during_a_run_is_claimed_and_its_checks_judge() {
+    let (sandbox, host) = waiting(ScriptedHost::github, "");
+    let running = sandbox.piton(["run", "gh:label:agent"]).with_path(host.bin()).spawn();
+    until("the first question", || (host.count("issue list") > 0).then_some(()));
+    host.change_issue(15, |issue| issue.closed = true);
+    until_kept(&sandbox, "\"closed\"");
+    until("its check", || (crate::status(&sandbox, "15") == "completed").then_some(()));
+    sandbox.meet("gate");
+    let _ = running.wait().exits(0);
+    assert_eq!(crate::status(&sandbox, "15"), "completed");
+    assert!(!sandbox.exists("two.txt"), "no agent has worked on it");
+    assert_eq!(host.issue(15).comments.len(), 0, "it was closed already");
+}
+
+#[test]
+fn an_issue_that_is_closed_as_not_planned_during_a_run_is_skipped() {
+    let (sandbox, host) = waiting(ScriptedHost::github, "");
+    let running = sandbox.piton(["run", "gh:label:agent"]).with_path(host.bin()).spawn();
+    until("the first question", || (host.count("issue list") > 0).then_some(()));
+    host.change_issue(15, |issue| (issue.closed, issue.not_planned) = (true, true));
+    until_kept(&sandbox, "\"dropped\"");
+    sandbox.meet("gate");
+    let _ = running.wait().exits(0).lacks("the plan has changed");
+    assert_eq!(crate::status(&sandbox, "15"), "skipped");
+    let _ = sandbox.run("log").exits(0).says("its issue was closed as not planned, or as a duplicate");
+    let _ = piton(&sandbox, &host, "plan gh:label:agent").exits(0).says("skipped: its issue was closed");
+    let _ = piton(&sandbox, &host, "plan gh:#15").exits(1).says("this plan has no tasks");
 }
 
 #[test]

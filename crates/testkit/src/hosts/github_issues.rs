@@ -113,12 +113,14 @@ impl Gh<'_> {
         let (number, body, now) = (self.named_issue(&args)?, self.body(&args)?, self.state.now());
         let url = show::issue_url(self.state, number);
         let removed = args.list("--remove-label");
+        let unassigned: Vec<String> = args.list("--remove-assignee").iter().map(|name| named(name)).collect();
         if let Some(issue) = self.state.issues.iter_mut().find(|issue| issue.number == number) {
             issue.title = args.get("--title").unwrap_or(&issue.title).to_owned();
             issue.body = body.unwrap_or_else(|| issue.body.clone());
             issue.labels.retain(|label| !removed.contains(label));
             issue.labels.extend(args.list("--add-label"));
-            issue.assignees.extend(args.list("--add-assignee"));
+            issue.assignees.retain(|name| !unassigned.contains(name));
+            issue.assignees.extend(args.list("--add-assignee").iter().map(|name| named(name)));
             issue.updated_at = now;
         }
         Ok(line(url))
@@ -143,4 +145,9 @@ impl Gh<'_> {
         issue.not_planned = args.get("--reason") == Some("not planned");
         Ok(Reply { stderr: format!("✓ {doing} issue {name}#{number} ({})\n", issue.title), ..nothing() })
     }
+}
+
+/// `@me` is who is logged in.
+fn named(name: &str) -> String {
+    if name == "@me" { "me".to_owned() } else { name.to_owned() }
 }

@@ -162,6 +162,16 @@ impl Glab<'_> {
                 if asks("state_event") == Some("close") && !issue.closed {
                     (issue.closed, issue.updated_at) = (true, now);
                 }
+                let plain = |text: &str| text.replace("%20", " ");
+                issue.labels.extend(asks("add_labels").map(plain));
+                if let Some(label) = asks("remove_labels").map(plain) {
+                    issue.labels.retain(|known| *known != label);
+                }
+                match (asks("assignee_ids"), asks("assignee_ids%5B%5D")) {
+                    (Some("0"), _) => issue.assignees.clear(),
+                    (_, Some("1")) => issue.assignees = vec!["me".to_owned()],
+                    _ => {}
+                }
                 let issue = issue.clone();
                 Ok(json(&self.shown_issue(&issue)))
             }

@@ -128,6 +128,13 @@ impl Ask {
         }
     }
 
+    /// The same at another host.
+    #[must_use]
+    pub fn at(&self, host: Kind) -> Ask {
+        let source = IssueSource::ALL.into_iter().find(|source| source.host() == Some(host));
+        Ask { source: source.unwrap_or(self.source), which: self.which.clone() }
+    }
+
     /// The name of the file that holds what was answered: the same for the same words, and another for others, also
     /// where a file system does not tell capital letters apart.
     pub fn file_name(&self) -> String {
@@ -192,6 +199,12 @@ mod tests {
         assert_eq!(ask("bd:").to_string(), "bd:all");
         assert_eq!(ask("bd:all").file_name(), "bd-all.json");
         assert!(Ask::parse("bd:label:x").expect("an ask").is_err());
+    }
+
+    #[test]
+    fn the_same_is_asked_of_another_host() {
+        assert_eq!(ask("gl:#12,#15").at(Kind::GitHub).to_string(), "gh:#12,#15");
+        assert_eq!(ask("gh:label:a b").at(Kind::GitLab).to_string(), "gl:label:a b");
     }
 
     #[test]

@@ -160,7 +160,10 @@ impl Asking {
                     return Err(format!("#{number} is a pull request, not an issue"));
                 }
                 self.want_parts(&issue, parts);
-                self.issues.insert(number, issue);
+                // One that was never to be done here is none of the plan.
+                let is_out = issue.state == IssueState::Dropped && !self.before.contains(&issue.id);
+                let place = if is_out { &mut self.outside } else { &mut self.issues };
+                place.insert(number, issue);
             }
             Wanted::Part(_) if github::is_request(&issue) => {}
             Wanted::Part(_) => {

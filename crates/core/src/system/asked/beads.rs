@@ -37,6 +37,18 @@ pub(super) fn issues(answer: &str) -> Option<Vec<Issue>> {
     Some(issues.into_values().collect())
 }
 
+/// The words of a question about one issue.
+pub(super) fn show(id: &str) -> Vec<String> {
+    ["show", id, "--json"].map(str::to_owned).to_vec()
+}
+
+/// The issue in the answer to it. `None`: it is about another one, or about nothing.
+pub(super) fn shown<'v>(answer: &'v Value, id: &str) -> Option<&'v Value> {
+    let issue = answer.get("data").unwrap_or(answer);
+    let issue = issue.as_array().map_or(Some(issue), |all| all.first())?;
+    (issue.get("id").and_then(Value::as_str) == Some(id)).then_some(issue)
+}
+
 /// What it is instead of an object of Beads.
 struct Odd;
 
@@ -95,6 +107,7 @@ fn issue(value: &Value) -> Result<Option<Issue>, Odd> {
         state: if only_if && state == IssueState::Open { IssueState::Later } else { state },
         title: line(value, "title"),
         by: line(value, "created_by"),
+        assignee: if state == IssueState::Taken { assignee } else { String::new() },
         updated: line(value, "updated_at"),
         labels: names(value, "labels", "name"),
         parent,

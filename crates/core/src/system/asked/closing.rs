@@ -57,6 +57,8 @@ pub struct TrackerWrite {
 pub enum WriteKind {
     Comment,
     Close,
+    /// Others see that Piton works on it, or not any more.
+    Hold,
 }
 
 impl Closing {
@@ -68,7 +70,7 @@ impl Closing {
                 vec![words(["issue", "view", id, "--repo", of, "--json", "state,comments"])]
             }
             IssueSource::GitLab => vec![gitlab::get(of, &format!("issues/{id}")), gitlab::notes(id, of)],
-            IssueSource::Beads => vec![words(["show", id, "--json"])],
+            IssueSource::Beads => vec![beads::show(id)],
         }
     }
 
@@ -93,11 +95,9 @@ impl Closing {
                 Some(IssueSeen { is_open: is_open(first, "opened")?, has_comment })
             }
             IssueSource::Beads => {
-                let issue = first.get("data").unwrap_or(first);
-                let issue = issue.as_array().map_or(Some(issue), |all| all.first())?;
-                let is_it = issue.get("id").and_then(Value::as_str) == Some(self.id.as_str());
+                let issue = beads::shown(first, &self.id)?;
                 let is_open = issue.get("status")?.as_str()? != "closed";
-                is_it.then(|| IssueSeen { is_open, has_comment: text(issue, "notes").contains(&mark) })
+                Some(IssueSeen { is_open, has_comment: text(issue, "notes").contains(&mark) })
             }
         }
     }

@@ -73,6 +73,7 @@ pub(super) fn issue(answer: &Value) -> Option<(Issue, Vec<u64>)> {
         id: id.to_string(),
         title: line(answer, "title"),
         state,
+        assignee: String::new(),
         by: answer.get("author").map(|author| line(author, "login")).unwrap_or_default(),
         url: line(answer, "url"),
         updated: line(answer, "updatedAt"),
@@ -85,6 +86,7 @@ pub(super) fn issue(answer: &Value) -> Option<(Issue, Vec<u64>)> {
         is_group: false,
         needs: items(answer, "blockedBy").filter_map(number).map(|number| number.to_string()).collect(),
         body: text(answer, "body"),
+        is_refuted: false,
         comments: items(answer, "comments").filter_map(comment).collect(),
     };
     Some((issue, parts))

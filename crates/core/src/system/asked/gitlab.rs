@@ -52,7 +52,7 @@ fn project(of: &str) -> String {
 }
 
 /// A text as a part of an address.
-fn encoded(text: &str) -> String {
+pub(super) fn encoded(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

@@ -53,6 +53,9 @@ pub struct Issue {
     /// Who wrote it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub by: String,
+    /// Who works on it, where the tracker knows one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub assignee: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub url: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -81,6 +84,9 @@ pub struct Issue {
     pub body: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<IssueComment>,
+    /// It was closed, and the checks of its task said that it is not done: the task counts as open, however it looks here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_refuted: bool,
 }
 
 /// Only of people who may write to the repository.
@@ -121,6 +127,17 @@ impl Snapshot {
     /// The issue that a task of the plan stands for.
     pub fn issue_of(&self, task: &TaskId) -> Option<&Issue> {
         self.issues.iter().find(|issue| named(&issue.id).as_ref() == Some(task))
+    }
+
+    /// What was refuted stays so until its issue is open again.
+    #[must_use]
+    pub fn after(mut self, before: Option<&Snapshot>) -> Snapshot {
+        let refuted = before.into_iter().flat_map(|before| &before.issues).filter(|issue| issue.is_refuted);
+        let refuted: Vec<&str> = refuted.map(|issue| issue.id.as_str()).collect();
+        for issue in self.issues.iter_mut().filter(|issue| issue.state == IssueState::Closed) {
+            issue.is_refuted = refuted.contains(&issue.id.as_str());
+        }
+        self
     }
 
     /// What was asked.

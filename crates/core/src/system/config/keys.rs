@@ -73,7 +73,8 @@ pub(in crate::system) const SANDBOX: Keys =
 pub(in crate::system) const NOTIFY: Keys =
     Keys { table: "`[notify]`", names: &["on", "desktop", "command", "webhook"] };
 
-pub(in crate::system) const ISSUES: Keys = Keys { table: "`[issues]`", names: &["done", "comments"] };
+pub(in crate::system) const ISSUES: Keys =
+    Keys { table: "`[issues]`", names: &["done", "comments", "assign", "label", "poll"] };
 
 pub(in crate::system) const REQUESTS: Keys = Keys {
     table: "`[requests]`",

@@ -239,6 +239,13 @@ mirror! {
         /// What is done about the issue of a completed task. `close`: it gets a comment with the evidence, and is closed.
         /// `comment`: it gets the comment. Default: `close`.
         done: Option<ReportName>,
+        /// Whether an issue is assigned to you while Piton works on it. Default: true for Beads, where this is the claim
+        /// that other agents see; false elsewhere.
+        assign: Option<bool>,
+        /// The label that an issue has while Piton works on it. It has to exist at GitHub. Default: none.
+        label: Option<String>,
+        /// How often the issues are asked for while a run goes on. Default: `1m`.
+        poll: Option<String>,
         /// Whether comments of people who may write to the repository are a part of what is asked for. Default: false.
         comments: Option<bool>,
     }

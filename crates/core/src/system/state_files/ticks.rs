@@ -112,6 +112,16 @@ pub(in crate::system) trait Ticking: Sync {
     /// See [`TickedList::is_like`].
     fn is_like(&self, bytes: &[u8]) -> bool;
 
+    /// What is reported about a task that is ticked.
+    fn report(&self) -> Report {
+        Report::default()
+    }
+
+    /// Tasks that are not to be done any more, each with the reason.
+    fn unwanted(&self, _bytes: &[u8]) -> Vec<(TaskId, &'static str)> {
+        Vec::new()
+    }
+
     /// The changed file with the times of its changes, if the system writes them.
     fn stamped(&self, _before: &[u8], _after: &[u8], _chronicle: &Chronicle) -> Option<Vec<u8>> {
         None
@@ -175,6 +185,16 @@ impl<T: Ticking> Companion for T {
     ) -> Reconciled {
         let Some(before) = found else { return Reconciled::default() };
         let mut reconciled = reconcile_ticks(self, before, (state, chronicle), claimed, shown);
+        // What lands in this moment is done.
+        let may_skip = |task: &Task| {
+            !task.removed && !matches!(task.decided, Status::Completed | Status::Skipped | Status::Merging)
+        };
+        for (id, why) in self.unwanted(before) {
+            if matches!(state.task(&id), Ok(Some(task)) if may_skip(task)) {
+                let what = What::Unwanted { reason: why.to_owned() };
+                reconciled.edits.push(Edit { task: Some(id), what });
+            }
+        }
         if let Put::Whole(after) = &reconciled.put
             && let Some(stamped) = self.stamped(before, after, chronicle)
         {
@@ -241,7 +261,7 @@ fn reconcile_ticks(
             // The tick may be from when it was done: a new one looks the same.
             let against = against.or(is_lost.then_some(LOST));
             let what = match against {
-                None => What::ReportDone { report: Report::default() },
+                None => What::ReportDone { report: list.report() },
                 Some(why) => {
                     What::Rejected { what: format!("the box of {} was ticked", task.id), why: why.to_owned() }
                 }

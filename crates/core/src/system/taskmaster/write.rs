@@ -125,8 +125,15 @@ pub fn tick(bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {
 /// Whether a step was to be done with its task.
 fn is_left(step: &Item<'_>) -> bool {
     match status::standing(step.status()) {
-        Some(status::DEFERRED | status::BLOCKED | Standing::Claimed | Standing::Dropped) | None => false,
-        Some(Standing::Open | Standing::NotOurs(_)) => true,
+        Some(
+            status::DEFERRED
+            | status::BLOCKED
+            | Standing::Claimed
+            | Standing::Dropped
+            | Standing::Unwanted(_),
+        )
+        | None => false,
+        Some(Standing::Open | Standing::NotOurs(_) | Standing::HeldBy(_)) => true,
     }
 }
 

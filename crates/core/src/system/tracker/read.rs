@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use super::labels;
+use super::write::NOT_WANTED;
 use crate::diagnostic::Diagnostic;
 use crate::system::asked::issue_text::{self, IssueText, Reference};
 use crate::system::asked::{Issue, IssueState, MARK, Snapshot, VERSION};
@@ -140,9 +141,14 @@ impl<'s> Reader<'s> {
     fn task(&mut self, nth: usize, issue: &Issue, group: usize) -> DraftTask {
         let (needs, waits_outside) = self.needs(nth);
         let standing = match issue.state {
-            IssueState::Dropped => Standing::Dropped,
-            IssueState::Closed => Standing::Claimed,
-            IssueState::Taken => Standing::NotOurs("somebody else works on it"),
+            IssueState::Dropped => Standing::Unwanted(NOT_WANTED),
+            IssueState::Closed if !issue.is_refuted => Standing::Claimed,
+            // Closed, and not done.
+            IssueState::Closed => Standing::Open,
+            IssueState::Taken => match person(&issue.assignee) {
+                who if who.is_empty() => Standing::NotOurs("somebody else works on it"),
+                who => Standing::HeldBy(who),
+            },
             IssueState::Later => Standing::NotOurs("it is deferred, blocked or pinned"),
             IssueState::Open if waits_outside => {
                 Standing::NotOurs("it waits for an open issue that is not in this plan")
@@ -303,10 +309,15 @@ fn text_of(issue: &Issue, snapshot: &Snapshot) -> IssueText {
 }
 
 fn author(name: &str) -> String {
-    // Names of users hold nothing else.
-    let plain: String =
-        name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.[]".contains(*c)).take(60).collect();
-    if plain.is_empty() { "Somebody".to_owned() } else { format!("@{plain}") }
+    match person(name) {
+        plain if plain.is_empty() => "Somebody".to_owned(),
+        plain => format!("@{plain}"),
+    }
+}
+
+/// Names of users hold nothing else.
+fn person(name: &str) -> String {
+    name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.[]/".contains(*c)).take(60).collect()
 }
 
 fn quoted(text: &str) -> String {

@@ -1,7 +1,9 @@
 //! Issues in the table of systems.
 
 use super::read;
+use super::write::SnapshotFile;
 use crate::system::asked::{MARK, Snapshot};
+use crate::system::state_files::Companion;
 use crate::system::{Detects, Disk, FileClaim, Files, Folder, Form, Given, Policy, ReadPlan, System};
 
 #[derive(Clone, Copy, Debug)]
@@ -9,6 +11,9 @@ pub struct Tracker;
 
 /// Its row.
 pub static TRACKER: Tracker = Tracker;
+
+/// The plan's own file, in which issues close while a run goes on.
+static SNAPSHOT_FILE: SnapshotFile = SnapshotFile;
 
 impl System for Tracker {
     fn name(&self) -> &'static str {
@@ -43,5 +48,9 @@ impl System for Tracker {
 
     fn read(&self, folder: &Folder, given: &Given<'_>) -> Box<dyn ReadPlan> {
         Box::new(read::read(folder, given).plan(&TRACKER, given))
+    }
+
+    fn companions(&self, _: &dyn Fn(&str) -> bool) -> Vec<&'static dyn Companion> {
+        vec![&SNAPSHOT_FILE]
     }
 }

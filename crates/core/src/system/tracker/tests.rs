@@ -356,3 +356,23 @@ fn issues_of_beads_are_known_at_once() {
         assert_eq!(answered.is_ok(), odd.is_empty(), "{odd}");
     }
 }
+
+#[test]
+fn what_checks_have_refuted_is_not_claimed_again_until_its_issue_was_open() {
+    use crate::system::System;
+    let (before, _) = asked("gh:label:agent", &[issue(1, "One", ""), issue(2, "Two", "")], &[], None);
+    let now = [closed(issue(1, "One", ""), "completed"), issue(2, "Two", "")];
+    let (first, _) = asked("gh:label:agent", &now, &[], Some(&before));
+    let [file] = TRACKER.companions(&|_| true)[..] else { panic!("one file") };
+    let refuted = file.opened(first.text().as_bytes()).expect("its claim is taken away");
+    let refuted = Snapshot::read(&refuted).expect("a snapshot");
+    assert!(refuted.issues[0].is_refuted && !refuted.issues[1].is_refuted);
+    assert_eq!(plan(&refuted), plan(&first), "the plan is the same");
+    assert_eq!(file.opened(refuted.text().as_bytes()), None, "nothing is claimed any more");
+    let again = asked("gh:label:agent", &now, &[], Some(&refuted)).0.after(Some(&refuted));
+    assert_eq!(again, refuted, "asking again changes nothing");
+    let open = [issue(1, "One", ""), issue(2, "Two", "")];
+    let open = asked("gh:label:agent", &open, &[], Some(&refuted)).0.after(Some(&refuted));
+    let last = asked("gh:label:agent", &now, &[], Some(&open)).0.after(Some(&open));
+    assert!(!last.issues[0].is_refuted, "it was closed again");
+}

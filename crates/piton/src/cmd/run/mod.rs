@@ -121,6 +121,10 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
             None => Box::new(|| false),
         },
         summary: summary(&project, &run),
+        reserve: match &issues {
+            Some(issues) => issues.reserve(),
+            None => Box::new(|_| Ok(())),
+        },
         settle_files: match &keeping {
             Some(keeping) => Box::new(keeping.settles()),
             None => Box::new(|| {}),

@@ -143,8 +143,23 @@ pub(in crate::system) enum Standing {
     Claimed,
     /// It is not to be done.
     Dropped,
+    /// The same since it became part of the plan: a run skips it, so that the plan stays what it is.
+    Unwanted(&'static str),
     /// It is not Piton's to do: somebody else has it, or it is not due yet.
     NotOurs(&'static str),
+    /// The same, with the name of whoever has it.
+    HeldBy(String),
+}
+
+impl Standing {
+    /// Why Piton leaves it to others, if it does.
+    pub(in crate::system) fn why_not_ours(&self) -> Option<String> {
+        match self {
+            Standing::NotOurs(why) => Some((*why).to_owned()),
+            Standing::HeldBy(who) => Some(format!("{who} works on it")),
+            Standing::Open | Standing::Claimed | Standing::Dropped | Standing::Unwanted(_) => None,
+        }
+    }
 }
 
 /// A plan that was made of a draft.
@@ -295,7 +310,7 @@ impl Draft {
 impl DraftTask {
     /// Neither an agent nor Piton does it.
     fn is_of_others(&self) -> bool {
-        self.kind == Kind::Person || matches!(self.standing, Standing::NotOurs(_))
+        self.kind == Kind::Person || self.standing.why_not_ours().is_some()
     }
 
     fn spec(&self, spec: TaskSpec) -> TaskSpec {

@@ -32,9 +32,12 @@ impl Source {
 
     /// Who does it, where that is not an agent.
     fn who(&self) -> Option<String> {
+        if let Some(why) = self.standing.why_not_ours() {
+            return Some(format!("left to others: {why}"));
+        }
         match (&self.standing, self.kind) {
             (Standing::Claimed, _) => Some("claimed done, and not run again".to_owned()),
-            (Standing::NotOurs(why), _) => Some(format!("left to others: {why}")),
+            (Standing::Unwanted(why), _) => Some(format!("skipped: {why}")),
             (_, Kind::Person) => Some("done by a person".to_owned()),
             (_, Kind::Git) => Some("done by Piton itself".to_owned()),
             (_, Kind::Work | Kind::Verify) => None,
@@ -123,9 +126,11 @@ pub(super) fn describe(document: &mut Value, sources: &[Source]) {
             .flatten()
             .filter_map(|check| check.get("name").cloned())
             .collect();
-        let judged_by = match (&source.standing, source.kind) {
-            (Standing::NotOurs(_), _) | (_, Kind::Person) => json!("person"),
-            (_, Kind::Git) => json!("piton"),
+        let why_not_ours = source.standing.why_not_ours();
+        let judged_by = match source.kind {
+            _ if why_not_ours.is_some() => json!("person"),
+            Kind::Person => json!("person"),
+            Kind::Git => json!("piton"),
             _ if commands.is_empty() => json!("report"),
             _ => json!(commands),
         };
@@ -140,7 +145,7 @@ pub(super) fn describe(document: &mut Value, sources: &[Source]) {
         task.insert("kind".to_owned(), json!(kind));
         task.insert("claimed".to_owned(), json!(source.is_claimed()));
         task.insert("judged_by".to_owned(), judged_by);
-        if let Standing::NotOurs(why) = source.standing {
+        if let Some(why) = why_not_ours {
             task.insert("not_for_piton".to_owned(), json!(why));
         }
     }

@@ -1,6 +1,6 @@
 //! Titles and prompts of tasks.
 
-use super::{Draft, DraftTask, Standing};
+use super::{Draft, DraftTask};
 use crate::plan::TaskId;
 
 /// A longer title does not fit a line of a list, nor the subject of a commit.
@@ -32,7 +32,7 @@ impl Draft {
             Some(origin) => format!("This is {origin}."),
             None => format!("This is task {id} of {}.", task.file),
         };
-        if let Standing::NotOurs(why) = task.standing {
+        if let Some(why) = task.standing.why_not_ours() {
             place.push_str(&format!(" It is not for Piton: {why}."));
         }
         let only = match (self.closing, &task.origin) {
