@@ -15,7 +15,7 @@ use crate::sandbox::{Ended, Sandbox};
 use crate::syscalls::{seed, wish};
 
 /// Points that no reference run passes, each with the test that does. Keep it short.
-const ELSEWHERE: [(&str, &str); 32] = [
+const ELSEWHERE: [(&str, &str); 33] = [
     ("add.before-write", "rwkit: a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die"),
     ("add.written", "it: what_a_killed_add_left_in_the_plan_is_taken_up_by_the_next"),
     ("archive.completed", "iterative: a_finished_folder_is_put_away_by_day_and_what_was_learned_goes_on"),
