@@ -517,7 +517,7 @@ fn a_check_that_is_red_and_then_passes_twice_on_the_same_files_flakes_and_costs_
         .says("red, then passed on the same tree")
         .says("T1       landed");
     assert_eq!(runs(&sandbox), 3, "red, and two passes");
-    let _ = sandbox.run("checks").exits(0).says("     3       2       1").says("it costs no task an attempt");
+    let _ = sandbox.run("checks").exits(0).says("     3       2       1").says("it spends no attempt");
     let _ = sandbox.run("status").exits(0).says("1 check flakes");
     let counted: serde_json::Value =
         serde_json::from_str(&sandbox.run("checks --json").exits(0).stdout).expect("it is JSON");

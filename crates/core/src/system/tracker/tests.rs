@@ -367,7 +367,8 @@ fn what_checks_have_refuted_is_not_claimed_again_until_its_issue_was_open() {
     let refuted = file.opened(first.text().as_bytes()).expect("its claim is taken away");
     let refuted = Snapshot::read(&refuted).expect("a snapshot");
     assert!(refuted.issues[0].is_refuted && !refuted.issues[1].is_refuted);
-    assert_eq!(plan(&refuted), plan(&first), "the plan is the same");
+    let unclaimed = plan(&first).replacen(" done", "", 1);
+    assert_eq!(plan(&refuted), unclaimed, "the plan is the same but for the claim");
     assert_eq!(file.opened(refuted.text().as_bytes()), None, "nothing is claimed any more");
     let again = asked("gh:label:agent", &now, &[], Some(&refuted)).0.after(Some(&refuted));
     assert_eq!(again, refuted, "asking again changes nothing");
