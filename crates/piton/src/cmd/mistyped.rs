@@ -23,7 +23,7 @@ const KNOWN_ELSEWHERE: [(&str, &str); 11] = [
     ("--jobs", "--max-parallel"),
 ];
 
-/// `None` for what is no mistake, such as `--help`. `typed` is the command line behind the program's name.
+/// `None` where nothing is wrong, such as `--help`. `typed` is the command line behind the program's name.
 pub(crate) fn failure(error: &clap::Error, cli: &Command, typed: &[String]) -> Option<Failure> {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return None;

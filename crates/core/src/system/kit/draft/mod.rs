@@ -147,7 +147,7 @@ pub(in crate::system) enum Standing {
     Unwanted(&'static str),
     /// It is not Piton's to do: somebody else has it, or it is not due yet.
     NotOurs(&'static str),
-    /// The same, with the name of whoever has it.
+    /// The same, with the name of the person who has it.
     HeldBy(String),
 }
 
