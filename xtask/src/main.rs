@@ -11,7 +11,7 @@
 //! `cargo xtask crash [--plan native|fenced|execute] [--sample N] [--double N|all] [--part 1/3] [--who alone] [--seed S]` kills the real binary at every
 //! change of the disk, and cuts the power at every commit to the journal. One of them again:
 //! `--point 'KIND #NTH'`, or `--power 'KIND #NTH'`.
-//! `cargo xtask sabotage [WORD…] [--list] [--part 1/2] [--again]` takes every rule out in turn, and demands that a test notices.
+//! `cargo xtask sabotage [WORD…] [--list] [--part 1/2] [--again] [--json FILE]` takes every rule out in turn, and demands that a test notices.
 
 #![expect(clippy::print_stdout, reason = "a chore speaks to the terminal it was started in")]
 

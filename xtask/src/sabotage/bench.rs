@@ -71,7 +71,7 @@ impl Bench {
         if !git(root, &["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
             println!("what is not committed is not looked at; the sources are those of {}", &head[..12]);
         }
-        let known = Known::open(&place, &head, again)?;
+        let known = Known::open(&place, git(&tree, &["ls-tree", "-r", "HEAD"])?, again)?;
         Ok(Bench { _lock: lock, place, tree, target, known })
     }
 

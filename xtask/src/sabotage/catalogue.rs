@@ -76,7 +76,11 @@ impl Sabotage {
 
     /// The folder of the package whose tests notice.
     pub(super) fn folder(&self) -> PathBuf {
-        Path::new("crates").join(self.package.trim_start_matches("piton-"))
+        Path::new("crates").join(self.folder_name())
+    }
+
+    pub(super) fn folder_name(&self) -> &str {
+        self.package.trim_start_matches("piton-")
     }
 
     /// What the rule and its entry are recognised by.

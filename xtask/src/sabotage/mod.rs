@@ -8,21 +8,23 @@
 mod bench;
 mod catalogue;
 mod known;
+mod report;
 mod schema;
 mod trial;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 pub(crate) use catalogue::rotten;
 
 use super::part::Part;
 use bench::{Bench, Key};
 use catalogue::Sabotage;
+use report::{Report, Verdict};
 use schema::Change;
 use trial::{LIMIT, Program};
 
@@ -42,31 +44,19 @@ impl Rule<'_> {
 /// The numbers of the runs in which no rule is taken out. The catalogue is far shorter.
 const WITHOUT: u32 = 5000;
 
-enum Verdict {
-    Caught(Vec<String>),
-    /// In an earlier run.
-    CaughtBefore,
-    NotCaught,
-    /// The tests lack something on this machine.
-    Skipped(Vec<String>),
-    /// Tests that fail without any sabotage would notice nothing.
-    FailsAnyway(Vec<String>),
-    DidNotBuild(String),
-    /// The last commit does not contain the text that the current catalogue quotes.
-    TextNotFound,
-}
-
 pub(crate) fn sabotage(root: &Path, mut words: impl Iterator<Item = String>) -> Result<()> {
     let all = catalogue::read(root)?;
     let (mut lists, mut again, mut part, mut wanted) = (false, false, Part { nth: 1, of: 1 }, Vec::new());
+    let mut json: Option<PathBuf> = None;
     while let Some(word) = words.next() {
         match word.as_str() {
             "--part" => part = Part::read(&words.next().unwrap_or_default())?,
             "--list" => lists = true,
             "--again" => again = true,
+            "--json" => json = Some(words.next().context("--json wants a file")?.into()),
             _ if word.starts_with('-') => {
                 bail!(
-                    "unknown option {word}; there are --list, --part 1/2, --again, and words that a rule or a file contains"
+                    "unknown option {word}; there are --list, --part 1/2, --again, --json FILE, and words that a rule or a file contains"
                 )
             }
             _ => wanted.push(word),
@@ -86,19 +76,14 @@ pub(crate) fn sabotage(root: &Path, mut words: impl Iterator<Item = String>) -> 
     }
     let rotten = rotten(root)?;
     ensure!(rotten.is_empty(), "the catalogue does not fit the sources:\n{}", rotten.join("\n"));
-    Run { bench: Bench::set_up(root, &part, again)?, tally: Mutex::default() }.perform(&all, &chosen)
+    let report = Report::new(json.as_deref())?;
+    Run { bench: Bench::set_up(root, &part, again)?, report }.perform(&all, &chosen)
 }
 
 /// One call of the command.
 struct Run {
     bench: Bench,
-    tally: Mutex<Tally>,
-}
-
-#[derive(Default)]
-struct Tally {
-    caught: usize,
-    skipped: usize,
+    report: Report,
 }
 
 impl Run {
@@ -111,7 +96,7 @@ impl Run {
                 Some(change) if text.matches(&one.from).count() == 1 => {
                     rules.push(Rule { number, one, change });
                 }
-                _ if is_chosen(one) => self.tell(one, Duration::ZERO, &Verdict::TextNotFound)?,
+                _ if is_chosen(one) => self.add(one, Duration::ZERO, &Verdict::TextNotFound)?,
                 _ => {}
             }
         }
@@ -120,7 +105,7 @@ impl Run {
             .filter(|rule| is_chosen(rule.one))
             .partition(|rule| self.bench.known.is_caught(rule.one));
         for rule in known {
-            self.tell(rule.one, Duration::ZERO, &Verdict::CaughtBefore)?;
+            self.add(rule.one, Duration::ZERO, &Verdict::CaughtBefore)?;
         }
         if !open.is_empty() {
             let begun = Instant::now();
@@ -133,7 +118,9 @@ impl Run {
                 switched.len(),
                 apart.len()
             );
+            self.report.begin_stage(switched.len());
             self.try_switched(&programs, switched)?;
+            self.report.begin_stage(apart.len());
             for rule in apart {
                 let begun = Instant::now();
                 let verdict = match self.bench.build_without(&rules, &left, rule)? {
@@ -143,16 +130,10 @@ impl Run {
                         Err(verdict) => verdict,
                     },
                 };
-                self.tell(rule.one, begun.elapsed(), &verdict)?;
+                self.add(rule.one, begun.elapsed(), &verdict)?;
             }
         }
-        let tally = self.tally.lock().expect("no thread panics while it counts");
-        let (missed, all) = (chosen.len() - tally.caught - tally.skipped, chosen.len());
-        if tally.skipped > 0 {
-            println!("{} of {all} rules cannot be tested on this machine", tally.skipped);
-        }
-        println!("{} of {all} rules are missed when they are gone", tally.caught);
-        if missed == 0 { Ok(()) } else { bail!("{missed} rules could be taken out unnoticed") }
+        self.report.finish()
     }
 
     /// Take out rules that have switches, as many at a time as there are processors.
@@ -173,9 +154,9 @@ impl Run {
                     match &control {
                         Ok(took) => {
                             let verdict = self.try_rule(program, rule, *took)?;
-                            self.tell(rule.one, begun.elapsed(), &verdict)?;
+                            self.add(rule.one, begun.elapsed(), &verdict)?;
                         }
-                        Err(verdict) => self.tell(rule.one, Duration::ZERO, verdict)?,
+                        Err(verdict) => self.add(rule.one, Duration::ZERO, verdict)?,
                     }
                 }
             }
@@ -211,24 +192,10 @@ impl Run {
         })
     }
 
-    fn tell(&self, one: &Sabotage, took: Duration, verdict: &Verdict) -> Result<()> {
-        let told = match verdict {
-            Verdict::Caught(tests) => format!("caught by {}", tests.join(", ")),
-            Verdict::CaughtBefore => "caught in an earlier run".to_owned(),
-            Verdict::NotCaught => "NOT CAUGHT".to_owned(),
-            Verdict::Skipped(why) => format!("not tested on this machine: {}", why.join(", ")),
-            Verdict::FailsAnyway(tests) => format!("these fail without any sabotage: {}", tests.join(", ")),
-            Verdict::DidNotBuild(error) => format!("did not build: {error}"),
-            Verdict::TextNotFound => "text not found".to_owned(),
-        };
-        let mut tally = self.tally.lock().expect("no thread panics while it counts");
-        println!("{:>4} s  {}\n        {told}", took.as_secs(), one.rule);
-        match verdict {
-            Verdict::Caught(_) => self.bench.known.note_caught(one)?,
-            Verdict::Skipped(_) => tally.skipped += 1,
-            _ => {}
+    fn add(&self, one: &Sabotage, took: Duration, verdict: &Verdict) -> Result<()> {
+        if let Verdict::Caught(_) = verdict {
+            self.bench.known.note_caught(one)?;
         }
-        tally.caught += usize::from(matches!(verdict, Verdict::Caught(_) | Verdict::CaughtBefore));
-        Ok(())
+        self.report.add(one, took, verdict)
     }
 }
