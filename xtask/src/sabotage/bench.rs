@@ -66,7 +66,9 @@ impl Bench {
             let tree = tree.to_str().context("the path of this checkout is no text")?;
             git(root, &["worktree", "add", "--quiet", "--detach", tree, &head])?;
         } else if git(&tree, &["rev-parse", "HEAD"])?.trim() != head {
-            git(&tree, &["checkout", "--quiet", "--force", "--detach", &head])?;
+            // The files stay as they are until the build: what the commit did not change is not built again.
+            git(&tree, &["reset", "--quiet", "--mixed", &head])?;
+            git(&tree, &["clean", "--quiet", "--force", "-d"])?;
         }
         if !git(root, &["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
             println!("what is not committed is not looked at; the sources are those of {}", &head[..12]);
@@ -133,10 +135,14 @@ impl Bench {
         left: &BTreeSet<u32>,
         fixed: Option<&Rule<'_>>,
     ) -> Result<BTreeMap<String, Rewritten>> {
-        let changed = git(&self.tree, &["diff", "--name-only", "HEAD"])?;
-        let mut files: BTreeSet<&str> = changed.lines().collect();
-        files.extend(rules.iter().map(|rule| rule.one.file.as_str()));
+        let mut files: BTreeSet<&str> = rules.iter().map(|rule| rule.one.file.as_str()).collect();
         files.insert(HOME);
+        let changed = git(&self.tree, &["diff", "--name-only", "-z", "HEAD"])?;
+        let is_stale = |file: &&str| !files.contains(file) || !self.tree.join(file).exists();
+        let stale: Vec<&str> = changed.split_terminator('\0').filter(is_stale).collect();
+        if !stale.is_empty() {
+            git(&self.tree, &[&["checkout", "--quiet", "HEAD", "--"], stale.as_slice()].concat())?;
+        }
         let mut written = BTreeMap::new();
         for file in files {
             let original = self.original(file)?;
