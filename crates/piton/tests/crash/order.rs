@@ -100,7 +100,8 @@ fn a_private_git_directory_goes_when_what_it_held_is_on_the_disk() {
 
 /// A lock says something to the living only; and so does what is noted of a job under way, and of whose a worktree is: with
 /// the power goes all that it is about. A worktree is made again after that, with its git folder, and so is the index of one
-/// for checks. And who finds an old note of what files showed, or none, only says less.
+/// for checks. Without a note of what files showed, Piton only reports less; without a note of how a plan was read, it reads
+/// the plan again.
 fn is_passing(path: &str) -> bool {
     let path = Utf8Path::new(path);
     let of_a_job_or_worktree =
@@ -109,7 +110,9 @@ fn is_passing(path: &str) -> bool {
     let folder = path.parent().unwrap_or(path);
     let of_a_worktree = folder.parent().is_some_and(|all| all.ends_with(".git/worktrees"));
     let index = folder.ends_with(".git/piton/indexes");
-    path.extension() == Some("lock") || of_a_job_or_worktree || owner || of_a_worktree || index
+    let plan_as_read = folder.ends_with(".git/piton/read");
+    let of_a_folder = owner || of_a_worktree || index || plan_as_read;
+    path.extension() == Some("lock") || of_a_job_or_worktree || of_a_folder
 }
 
 /// What a thread has written and has to sync itself before it goes by it: the folder of a file it named, or the file
