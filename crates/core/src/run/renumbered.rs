@@ -42,7 +42,11 @@ pub(super) fn carried_over(state: &State, plan: &Plan, adopting: &[Event]) -> Ve
             Some(task) => {
                 let is_reopened =
                     |event: &Event| matches!(event, Event::Reopened { task, .. } if *task == id);
-                (task.decided, task.attempt) == (Status::Pending, 0) || adopting.iter().any(is_reopened)
+                // What was tried, or skipped, was something else.
+                let rests = [Status::Pending, Status::Failed, Status::Abandoned, Status::Skipped];
+                let is_another = task.content != was.content && rests.contains(&task.decided);
+                let is_fresh = (task.decided, task.attempt) == (Status::Pending, 0);
+                is_fresh || is_another || adopting.iter().any(is_reopened)
             }
         };
         let past = ImportedTask { proof: was.proof.clone(), ..ImportedTask::plain(Status::Completed) };

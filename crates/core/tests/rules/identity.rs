@@ -285,3 +285,20 @@ fn what_could_be_one_of_two_is_not_carried_over() {
     replan(&mut bench, vec![titled("c", "same", "new"), other]);
     assert_eq!(bench.task("c").decided, Status::Pending);
 }
+
+/// What failed under this id was something else.
+#[test]
+fn what_was_done_is_carried_over_to_an_id_under_which_something_else_failed() {
+    let mut bench = Bench::running(vec![titled("a", "parser", "a"), titled("b", "command", "b")]);
+    bench.land("a", 7);
+    bench.bring("b", Status::Failed);
+    replan(
+        &mut bench,
+        vec![titled("a", "set-up", "x"), titled("b", "parser", "a"), titled("c", "command", "b")],
+    );
+    let decided = |name: &str| bench.task(name).decided;
+    assert_eq!(
+        [decided("a"), decided("b"), decided("c")],
+        [Status::Pending, Status::Completed, Status::Pending]
+    );
+}

@@ -22,6 +22,7 @@ mod overload;
 mod promises;
 mod properties;
 mod providers;
+mod renumbered;
 mod repaired;
 mod requests;
 mod revisions;
