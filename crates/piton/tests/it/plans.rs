@@ -106,7 +106,7 @@ checks = ["true"]
     5 | max_paralel = 3
       | ^^^^^^^^^^^ did you mean `max_parallel`?
       |
-    help: known here: `schedule`, `order`, `max_parallel`, `exhausted`, `escalation`, `feedback`, `landing_checks`, `backoff`, `landing_wait`, `land`, `landing_parallel`, `early_conflicts`, `commit_prefix`, `author`, `startup`, `protected` and 1 more
+    help: known here: `schedule`, `order`, `subtasks`, `max_parallel`, `exhausted`, `escalation`, `feedback`, `landing_checks`, `backoff`, `landing_wait`, `land`, `landing_parallel`, `early_conflicts`, `commit_prefix`, `author`, `startup` and 2 more
 
     error: there is no task "T3"
       --> plan.toml:10:15

@@ -29,6 +29,7 @@ pub(in crate::system) const POLICY: Keys = Keys {
     names: &[
         "schedule",
         "order",
+        "subtasks",
         "max_parallel",
         "exhausted",
         "escalation",

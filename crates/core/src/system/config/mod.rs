@@ -21,4 +21,4 @@ pub use name::name_from;
 pub use notify::{Notify, Webhook, is_url};
 pub use quote::{toml_list, toml_text};
 pub use tables::DEFAULT_AGENT;
-pub use tables::{Config, Defaults, Order, Policy, Worktree, read_config};
+pub use tables::{Config, Defaults, Order, Policy, Subtasks, Worktree, read_config};

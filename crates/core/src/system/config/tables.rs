@@ -54,6 +54,7 @@ pub struct Gate {
 pub struct Policy {
     pub schedule: Option<Schedule>,
     pub order: Option<Order>,
+    pub subtasks: Option<Subtasks>,
     pub max_parallel: Option<u32>,
     pub exhausted: Option<Exhausted>,
     pub escalation: Option<Vec<String>>,
@@ -83,6 +84,20 @@ pub enum Order {
 impl Order {
     pub const ALL: [(&'static str, Order); 3] =
         [("all", Order::All), ("groups", Order::Groups), ("free", Order::Free)];
+}
+
+/// What the subtasks of a list are that has tasks with subtasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Subtasks {
+    /// Steps of their task: one agent does all of them.
+    #[default]
+    Steps,
+    /// Tasks of their own.
+    Tasks,
+}
+
+impl Subtasks {
+    pub const ALL: [(&'static str, Subtasks); 2] = [("steps", Subtasks::Steps), ("tasks", Subtasks::Tasks)];
 }
 
 /// `[worktree]`: how a fresh worktree is made ready.
@@ -312,6 +327,7 @@ fn read_policy(walk: &mut Walk<'_>, section: &Section<'_>, weaker: &Policy) -> P
     Policy {
         schedule: section.choice(walk, "schedule", &schedules).or(weaker.schedule),
         order: section.choice(walk, "order", &Order::ALL).or(weaker.order),
+        subtasks: section.choice(walk, "subtasks", &Subtasks::ALL).or(weaker.subtasks),
         max_parallel: section.number(walk, "max_parallel", 1..=MAX_PARALLEL).or(weaker.max_parallel),
         exhausted: section.choice(walk, "exhausted", &exhausted).or(weaker.exhausted),
         escalation: section

@@ -72,6 +72,7 @@ fn read_plan(
     let agent_at = top.get("defaults").and_then(|said| Some(said.value.as_table()?.get("agent")?.span()));
 
     check_feedback(walk, top, &settings);
+    warn_of_subtasks(walk, top);
     let groups = read_groups(walk, top);
     let sections = top.sections(walk, "task", &keys::TASK);
     if !top.has("task") || (sections.is_empty() && top.get("task").is_some_and(|said| said.value.is_array()))
@@ -126,6 +127,16 @@ fn check_feedback(walk: &mut Walk<'_>, top: &Section<'_>, settings: &Settings) {
             .label(label)
             .help(format!("define it: `[agents.{name}]`; or leave `feedback` out")),
     );
+}
+
+/// A plan of Piton has no subtasks.
+fn warn_of_subtasks(walk: &mut Walk<'_>, top: &Section<'_>) {
+    let at = top.get("policy").and_then(|said| Some(said.value.as_table()?.get("subtasks")?.span()));
+    if let Some(at) = at {
+        let message = "a `plan.toml` has no subtasks";
+        let said = Diagnostic::warning(at, message).label("it is ignored");
+        walk.push(said.help("`subtasks` is for lists of Task Master: write it into `piton.toml`"));
+    }
 }
 
 /// Without the defaults for what agents do. Checks that are written at the task itself judge what the person did.

@@ -132,6 +132,9 @@ mirror! {
         /// Who waits for whom in a plan of another tool that does not say it of each task. `all`: each task waits for
         /// the one before it. `groups`: only within its group. `free`: nobody. Default: as the format is usually meant.
         order: Option<OrderName>,
+        /// What the subtasks of a list of Task Master are. `steps`: one agent does a task with all its subtasks.
+        /// `tasks`: each subtask is a task of its own. Default: `steps`.
+        subtasks: Option<SubtasksName>,
         /// Tasks worked on at once. Default: 3.
         #[schemars(range(min = 1, max = 64))]
         max_parallel: Option<u32>,
@@ -502,6 +505,10 @@ choices! {
     /// Who waits for whom where the plan does not say it.
     #[serde(rename_all = "snake_case")]
     enum OrderName { All, Groups, Free, }
+
+    /// What subtasks are.
+    #[serde(rename_all = "snake_case")]
+    enum SubtasksName { Steps, Tasks, }
 
     /// What a spent budget means.
     #[serde(rename_all = "snake_case")]

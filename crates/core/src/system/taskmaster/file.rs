@@ -1,7 +1,9 @@
 //! What stands where in the file: tags, their tasks, and the ids that Piton calls these by.
 
+use super::status;
 use crate::plan::TaskId;
-use crate::system::kit::draft::{Draft, DraftTask, Phase, slug};
+use crate::system::config::Subtasks;
+use crate::system::kit::draft::{Draft, DraftTask, Phase, Standing, slug};
 use crate::system::kit::json::{Kind, Node};
 use crate::system::kit::json_texts::{one_line, text_of};
 
@@ -24,6 +26,18 @@ pub(super) struct Item<'n> {
     /// As the file has it; of a step with the number of its task. Empty: the file has none.
     pub(super) id: String,
     pub(super) steps: Vec<Item<'n>>,
+}
+
+/// What becomes a task of a plan.
+#[derive(Clone, Debug)]
+pub(super) struct Unit<'t, 'n> {
+    pub(super) item: &'t Item<'n>,
+    /// The task of the file that it is or belongs to, by its position.
+    pub(super) task: usize,
+    /// Whether it is a subtask: a task of its own then.
+    pub(super) is_subtask: bool,
+    /// What it is called in Piton, as far as an id can be that.
+    pub(super) name: String,
 }
 
 /// The lists of a file. Empty: it is not one of Task Master. Files of before 2025 are one list without a name.
@@ -70,20 +84,47 @@ impl<'n> Tag<'n> {
         if self.name == MASTER { id.to_owned() } else { format!("{id}@{}", self.name) }
     }
 
-    /// The names of its tasks, in their order.
-    pub(super) fn names(&self) -> Vec<String> {
-        let name = |(nth, item): (usize, &Item<'_>)| {
+    /// What becomes a task, in the order of the file.
+    pub(super) fn units(&self, subtasks: Subtasks) -> Vec<Unit<'_, 'n>> {
+        let tasks = self.tasks.iter().enumerate().map(|(nth, item)| {
             let made = || slug(&item.title());
             let id = Some(item.id.clone()).filter(|id| !id.is_empty()).unwrap_or_else(made);
             let id = if id.is_empty() { format!("task-{}", nth + 1) } else { id };
-            self.called(&id)
-        };
-        self.tasks.iter().enumerate().map(name).collect()
+            Unit { item, task: nth, is_subtask: false, name: self.called(&id) }
+        });
+        let tasks: Vec<Unit<'_, 'n>> = tasks.collect();
+        if subtasks == Subtasks::Steps {
+            return tasks;
+        }
+        // A task has the same id whatever its subtasks are, and no subtask has that of a task.
+        let all: Vec<Unit<'_, 'n>> =
+            tasks.iter().cloned().chain(tasks.iter().flat_map(|whole| self.subtasks(whole))).collect();
+        let ids = self.ids(&all);
+        let named = all.into_iter().zip(ids).map(|(unit, id)| Unit { name: id.to_string(), ..unit });
+        let mut units: Vec<Unit<'_, 'n>> =
+            named.filter(|unit| unit.is_subtask || !unit.item.is_split()).collect();
+        units.sort_by_key(|unit| unit.task);
+        units
     }
 
-    /// The ids of its tasks, in their order: the same ones as in the plan.
-    pub(super) fn ids(&self) -> Vec<TaskId> {
-        let tasks = self.names().into_iter().map(|name| DraftTask { name, ..DraftTask::default() });
+    /// The subtasks of a task that is split.
+    fn subtasks<'t>(&self, whole: &Unit<'t, 'n>) -> Vec<Unit<'t, 'n>> {
+        let steps = whole.item.steps.iter().filter(|_| whole.item.is_split()).enumerate();
+        let subtask = |(place, step): (usize, &'t Item<'n>)| {
+            let id = whole.name.split('@').next().unwrap_or_default();
+            let name = match step.id.split_once('.') {
+                Some((task, own)) if !task.is_empty() && !own.is_empty() => step.id.clone(),
+                Some((_, "")) | None => format!("{id}.{}", place + 1),
+                Some((_, own)) => format!("{id}.{own}"),
+            };
+            Unit { item: step, task: whole.task, is_subtask: true, name: self.called(&name) }
+        };
+        steps.map(subtask).collect()
+    }
+
+    /// The ids of these in a plan.
+    pub(super) fn ids(&self, units: &[Unit<'_, 'n>]) -> Vec<TaskId> {
+        let tasks = units.iter().map(|unit| DraftTask { name: unit.name.clone(), ..DraftTask::default() });
         Draft { tasks: tasks.collect(), groups: self.groups(), ..Draft::default() }.ids()
     }
 
@@ -105,6 +146,15 @@ impl<'n> Item<'n> {
         let steps = steps.unwrap_or_default().iter().filter(|step| step.entries().is_some());
         let steps = steps.map(|step| Item::new(step, Some(&id))).collect();
         Item { node, id, steps }
+    }
+
+    /// Whether something of it is to be done in steps.
+    pub(super) fn is_split(&self) -> bool {
+        !self.is_dropped() && self.steps.iter().any(|step| !step.is_dropped())
+    }
+
+    pub(super) fn is_dropped(&self) -> bool {
+        status::standing(self.status()) == Some(Standing::Dropped)
     }
 
     /// A task without a title is called by its description.

@@ -1,12 +1,15 @@
 //! Plans of Task Master: one JSON file of tasks with subtasks, in one list or in several that are called tags.
 //!
 //! `file` says what stands where in it, `read` makes a plan of the list that is current, and `write` writes back that a
-//! task is done. Both find a task by the ids of `file`.
+//! task is done. Both find a task by the ids of `file`. `task` reads one task, and `needs` what tasks wait for; subtasks
+//! are steps of their task or, where the project says so, tasks of their own.
 
 mod file;
+mod needs;
 mod read;
 mod row;
 mod status;
+mod task;
 #[cfg(test)]
 mod tests;
 mod write;

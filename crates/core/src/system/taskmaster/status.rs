@@ -25,13 +25,15 @@ pub(super) fn standing(status: Option<&Node>) -> Option<Standing> {
         "" | OPEN | "todo" | "to_do" | "open" => Standing::Open,
         DONE | COMPLETED | "complete" => Standing::Claimed,
         "cancelled" | "canceled" => Standing::Dropped,
-        "in_progress" => Standing::NotOurs("it is in progress"),
+        "in_progress" => IN_PROGRESS,
         "review" => Standing::NotOurs("it is in review"),
         "deferred" => DEFERRED,
         "blocked" => BLOCKED,
         _ => return None,
     })
 }
+
+pub(super) const IN_PROGRESS: Standing = Standing::NotOurs("it is in progress");
 
 /// What is not due, or cannot be done, stays so when its task is done.
 pub(super) const DEFERRED: Standing = Standing::NotOurs("it is deferred");

@@ -2,6 +2,7 @@
 
 mod odd;
 mod properties;
+mod subtasks;
 mod writing;
 
 use crate::system::kit::draft::testing::{self, shown};

@@ -10,7 +10,7 @@ use crate::system::kit::outline::Word;
 use crate::system::taskmaster::write::{tick, ticked};
 
 /// Files as they might be written: ids of both kinds and some twice, with and without status, in three layouts.
-fn files() -> impl Strategy<Value = String> {
+pub(super) fn files() -> impl Strategy<Value = String> {
     let status = prop::sample::select(vec![
         "pending",
         "done",

@@ -45,8 +45,9 @@ fn with_a_task_its_open_steps_are_done_and_not_a_byte_else_changes() {
 fn a_task_that_is_not_done_after_all_is_pending_again_and_its_steps_stay() {
     let done = ticked_off(SHOP, &[("2", Word::Completed)]);
     let open = ticked_off(&done, &[("2", Word::Pending)]);
-    assert_eq!(ticked(done.as_bytes()).keys().map(TaskId::as_str).collect::<Vec<_>>(), ["1", "2"]);
-    assert_eq!(ticked(open.as_bytes()).keys().map(TaskId::as_str).collect::<Vec<_>>(), ["1"]);
+    let ids = |text: &str| ticked(text.as_bytes()).into_keys().map(|id| id.to_string()).collect::<Vec<_>>();
+    assert_eq!(ids(&done), ["1", "2", "2.1", "2.2"]);
+    assert_eq!(ids(&open), ["1", "2.1", "2.2"], "of a plan whose subtasks are tasks");
     assert_eq!(open.matches("\"status\": \"done\"").count(), 3, "task 1 and both subtasks of 2");
 }
 
@@ -96,7 +97,9 @@ fn times_of_change_are_kept_up_to_date_where_there_are_some() {
         r#"{"id":1,"status":"pending","updatedAt":"2026-01-01T00:00:00.000Z","subtasks":[{"id":1,"updatedAt":"x","status":"pending"},{"id":2,"updatedAt":"y","status":"done"}]},{"id":2,"updatedAt":"2026-01-01T00:00:00.000Z","status":"pending"}"#,
     );
     let now = ticked_off(&text, &[("1", Word::Completed)]);
-    let stamped = stamped(text.as_bytes(), now.as_bytes(), &|_| Timestamp(1_767_225_600_123)).expect("JSON");
+    let stamped =
+        stamped(text.as_bytes(), now.as_bytes(), &|_| Some(Timestamp(1_767_225_600_123)), Timestamp(0))
+            .expect("JSON");
     let wanted = now
         .replacen("2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.123Z", 1)
         .replace("\"x\"", "\"2026-01-01T00:00:00.123Z\"");
