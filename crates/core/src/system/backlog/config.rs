@@ -14,6 +14,8 @@ pub(super) struct Config {
     default: Option<String>,
     /// Commands that every task is proven by, among other things.
     pub(super) definition_of_done: Vec<String>,
+    /// The folder of the tasks, from the root of the project on. Only a configuration at the root says it.
+    pub(super) directory: Option<String>,
     /// It has the fields of Backlog.md.
     pub(super) is_one: bool,
 }
@@ -29,6 +31,10 @@ impl Config {
             statuses: if statuses.is_empty() { USUAL.map(str::to_owned).to_vec() } else { statuses },
             default: fields.text("default_status").map(str::to_owned),
             definition_of_done: list("definition_of_done"),
+            directory: ["backlog_directory", "backlogDirectory"]
+                .into_iter()
+                .find_map(|name| fields.text(name))
+                .and_then(inside),
         }
     }
 
@@ -58,6 +64,14 @@ impl Config {
     }
 }
 
+/// A path that stays in the project, without what says nothing. Others do not count, as for the tool itself.
+fn inside(path: &str) -> Option<String> {
+    let plain = path.trim().replace('\\', "/");
+    let parts: Vec<&str> = plain.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let stays = !plain.starts_with('/') && !parts.contains(&"..") && !plain.contains(':');
+    (stays && !parts.is_empty()).then(|| parts.join("/"))
+}
+
 fn plain(status: &str) -> String {
     status.trim().to_lowercase()
 }
@@ -77,6 +91,16 @@ mod tests {
         assert!(
             Config::read("statuses: [Draft, \"To Do\", Done]\ndefault_status: \"To Do\"\n").is_open("To Do")
         );
+    }
+
+    #[test]
+    fn a_folder_counts_if_it_lies_in_the_project() {
+        let folder = |path: &str| Config::read(&format!("backlog_directory: \"{path}\"\n")).directory;
+        assert_eq!(folder("./docs//backlog/").as_deref(), Some("docs/backlog"));
+        assert_eq!(folder(".backlog").as_deref(), Some(".backlog"));
+        for path in ["../other", "a/../..", "/etc", "C:/x", "", "."] {
+            assert_eq!(folder(path), None, "{path}");
+        }
     }
 
     #[test]

@@ -6,8 +6,11 @@ use crate::system::kit::draft::{Draft, DraftTask};
 
 /// The configuration, which stands for the folder.
 pub(super) const CONFIGS: [&str; 2] = ["config.yml", "config.yaml"];
+/// The same at the root of a project. Where there is one, it alone counts.
+pub(super) const ROOT_CONFIG: &str = "backlog.config.yml";
 /// Where the tool keeps its folder if nobody says otherwise.
 pub(super) const FOLDER: &str = "backlog";
+const HIDDEN_FOLDER: &str = ".backlog";
 pub(super) const TASKS: &str = "tasks";
 /// What is done, whatever its status says.
 pub(super) const COMPLETED: &str = "completed";
@@ -96,6 +99,19 @@ pub(super) fn files(names: &dyn Fn(&str) -> Vec<String>) -> Vec<String> {
     }
     found.sort();
     found
+}
+
+/// The folder of tasks that a configuration at the root of a project is about, from that root on. `names` lists a folder of
+/// the project.
+pub(super) fn of_root(directory: Option<&str>, names: &dyn Fn(&str) -> Vec<String>) -> String {
+    let usual =
+        || if names(FOLDER).is_empty() && !names(HIDDEN_FOLDER).is_empty() { HIDDEN_FOLDER } else { FOLDER };
+    directory.unwrap_or_else(usual).to_owned()
+}
+
+/// Whether there is a task below a folder.
+pub(super) fn has_tasks(names: &dyn Fn(&str) -> Vec<String>) -> bool {
+    !tasks(files(names).iter().map(String::as_str)).is_empty()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::config::Config;
-use super::place::{self, COMPLETED, TaskPath, folded};
+use super::place::{self, COMPLETED, ROOT_CONFIG, TaskPath, folded};
 use super::task_file::TaskFile;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::order::Arrange;
@@ -37,7 +37,7 @@ pub(super) fn read(folder: &Folder, given: &Given<'_>) -> Draft {
     let mut found = Problems::new(given.strictness);
     decoded.problems.into_iter().for_each(|problem| found.push(problem));
     let config = Config::read(&decoded.text);
-    let root = given.place.rsplit_once('/').map_or("", |(root, _)| root);
+    let root = folder_of(folder, given.place, config.directory.as_deref());
     let mut draft = Draft { order: Order::Free, closing: Some(CLOSING), ..Draft::default() };
     draft.name = config.name.clone().unwrap_or_else(|| "backlog".to_owned());
     if is_read && !config.is_one {
@@ -46,7 +46,7 @@ pub(super) fn read(folder: &Folder, given: &Given<'_>) -> Draft {
     }
     let below = |file: &'_ String| -> Option<String> {
         let rest =
-            if root.is_empty() { file.as_str() } else { file.strip_prefix(root)?.strip_prefix('/')? };
+            if root.is_empty() { file.as_str() } else { file.strip_prefix(&*root)?.strip_prefix('/')? };
         Some(rest.to_owned())
     };
     let names: Vec<String> = folder.files.keys().filter_map(below).collect();
@@ -55,7 +55,7 @@ pub(super) fn read(folder: &Folder, given: &Given<'_>) -> Draft {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut tasks: Vec<Read<'_>> = Vec::new();
     for path in &paths {
-        let file = join(root, &path.path);
+        let file = join(&root, &path.path);
         let decoded = text::decode_with(&folder.files[&file], given.strictness);
         let is_text = decoded.problems.iter().all(|problem| problem.severity < Severity::Error);
         let problem = |diagnostic| Problem { file: file.clone(), diagnostic };
@@ -102,6 +102,20 @@ pub(super) fn read(folder: &Folder, given: &Given<'_>) -> Draft {
     draft.problems.extend(found.finish().into_iter().map(problem));
     draft.texts.insert(given.place.to_owned(), decoded.text);
     draft
+}
+
+/// The folder of the tasks, from the root of the project on.
+fn folder_of(folder: &Folder, config: &str, directory: Option<&str>) -> String {
+    let (root, name) = config.rsplit_once('/').unwrap_or(("", config));
+    if name != ROOT_CONFIG {
+        return root.to_owned();
+    }
+    // What was read along says which folders there are.
+    let names = |place: &str| {
+        let place = format!("{}/", join(root, place));
+        folder.files.keys().filter(|file| file.starts_with(&place)).take(1).cloned().collect()
+    };
+    join(root, &place::of_root(directory, &names))
 }
 
 /// As the board shows them: by their place in it where they have one, then by number.

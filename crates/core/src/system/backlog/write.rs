@@ -10,6 +10,7 @@ use super::task_file::TaskFile;
 use crate::chronicle::Chronicle;
 use crate::order::Pairs;
 use crate::plan::TaskId;
+use crate::system::finding::join;
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::checklist;
 use crate::system::kit::frontmatter::Value;
@@ -21,12 +22,17 @@ use crate::time::Timestamp;
 /// A place of a text and what is to stand there.
 type Change = (Range<usize>, String);
 
-/// The files of the tasks that are not put away.
-pub(super) fn companions(config: &Config, names: &dyn Fn(&str) -> Vec<String>) -> Vec<Box<dyn Companion>> {
-    let files = place::files(names);
+/// The files of the tasks that are not put away. `folder` is theirs, from that of the configuration on.
+pub(super) fn companions(
+    config: &Config,
+    folder: &str,
+    names: &dyn Fn(&str) -> Vec<String>,
+) -> Vec<Box<dyn Companion>> {
+    let files = place::files(&|below| names(&join(folder, below)));
     let tasks = place::tasks(files.iter().map(String::as_str)).into_iter();
     let own = tasks.filter(|task| task.path.starts_with(&format!("{TASKS}/")));
     let (done, open) = (config.done().to_owned(), config.open().to_owned());
+    let own = own.map(|task| TaskPath { path: join(folder, &task.path), ..task });
     own.map(|task| Box::new(OneTask { task, done: done.clone(), open: open.clone() }) as Box<dyn Companion>)
         .collect()
 }

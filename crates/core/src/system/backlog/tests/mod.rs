@@ -127,6 +127,97 @@ fn a_configuration_of_another_tool_is_refused() {
     assert!(!found.reading().is_usable());
 }
 
+#[test]
+fn a_configuration_at_the_root_of_the_project_names_the_folder() {
+    let plain: Vec<String> =
+        read(&receipts()).reading().plan.tasks.iter().map(|task| task.id.to_string()).collect();
+    for (directory, folder) in
+        [("", "backlog"), ("", ".backlog"), ("backlog_directory: docs/work\n", "docs/work")]
+    {
+        let files: Vec<(String, String)> = receipts()
+            .into_iter()
+            .map(|(name, text)| match name {
+                PLACE => ("backlog.config.yml".to_owned(), format!("{text}{directory}")),
+                name => (name.replacen("backlog", folder, 1), text),
+            })
+            .collect();
+        let files: Vec<(&str, String)> =
+            files.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
+        let found = read(&files);
+        let ids: Vec<String> = found.reading().plan.tasks.iter().map(|task| task.id.to_string()).collect();
+        assert_eq!(ids, plain, "{folder}");
+        assert!(
+            found
+                .reading()
+                .problems
+                .iter()
+                .all(|problem| !problem.file.starts_with("backlog/") || folder == "backlog")
+        );
+    }
+}
+
+/// A project whose files all say this.
+struct Project<'p>(&'p [(&'p str, &'p str)]);
+
+impl Disk for Project<'_> {
+    fn is_file(&self, path: &str) -> bool {
+        self.read(path).is_some()
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let Some(folder) = self.real(folder) else { return Vec::new() };
+        let below = self.0.iter().filter_map(|(path, _)| match folder.as_str() {
+            "" => Some(*path),
+            _ => path.strip_prefix(folder.as_str())?.strip_prefix('/'),
+        });
+        below.map(|rest| rest.split('/').next().unwrap_or_default().to_owned()).collect()
+    }
+
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        let path = self.real(path)?;
+        self.0.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_bytes().to_vec())
+    }
+
+    fn real(&self, path: &str) -> Option<String> {
+        let mut parts: Vec<&str> = Vec::new();
+        for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
+            match part {
+                ".." => drop(parts.pop()?),
+                _ => parts.push(part),
+            }
+        }
+        Some(parts.join("/"))
+    }
+}
+
+#[test]
+fn the_configuration_at_the_root_counts_for_the_folder_that_it_names() {
+    let root = format!("{CONFIG}backlog_directory: docs/work\n");
+    let all: &[(&str, &str)] = &[
+        ("backlog.config.yml", &root),
+        ("docs/work/tasks/task-1 - A.md", ""),
+        ("docs/work/config.yml", CONFIG),
+        ("backlog/config.yml", CONFIG),
+        ("backlog/tasks/task-2 - B.md", ""),
+    ];
+    let disk = Project(all);
+    let claim = |folder: &str| BACKLOG.claims_folder(folder, &disk).map(|claim| claim.file);
+    assert_eq!(claim("docs/work").as_deref(), Some("../../backlog.config.yml"));
+    assert_eq!(claim("backlog").as_deref(), Some("config.yml"), "it is another folder");
+    assert_eq!(claim(".").as_deref(), Some("backlog.config.yml"));
+    assert_eq!(claim("docs"), None);
+    assert_eq!(BACKLOG.claims_file("backlog.config.yml", "backlog.config.yml", &disk), FileClaim::Yes);
+    assert_eq!(BACKLOG.read_along("backlog.config.yml", &disk), ["docs/work/tasks/task-1 - A.md"]);
+    let names: Vec<String> = BACKLOG
+        .companions_below(root.as_bytes(), &|folder| disk.names(folder))
+        .iter()
+        .filter_map(|companion| companion.name().map(str::to_owned))
+        .collect();
+    assert_eq!(names, ["docs/work/tasks/task-1 - A.md"]);
+    let none = Project(&[("backlog.config.yml", CONFIG), ("backlog/notes.md", "")]);
+    assert_eq!(BACKLOG.claims_folder(".", &none), None, "there is no task");
+}
+
 /// A configuration and the names of files.
 struct Files(&'static str, &'static [&'static str]);
 
