@@ -164,3 +164,28 @@ fn nothing_is_claimed_where_nothing_is_to_be_written() {
         assert!(!calls(&sandbox).contains("--claim"), "{setting}");
     }
 }
+
+/// Killed right before `bd` is asked, or after it has claimed and before anybody noted that.
+#[test]
+fn a_claim_whose_engine_was_killed_is_known_as_ours_afterwards() {
+    for point in ["issues.before-write:1", "issues.written:1"] {
+        let sandbox = beads();
+        let bin = sandbox.program("bd", &BD.replace("SIDE", sandbox.root().as_str()));
+        let killed = sandbox.piton(["run", ".beads"]).with_path(&bin).env("PITON_CRASH", point).run();
+        assert_eq!(killed.code, None, "{point}\n{killed}");
+        let is_claimed = sandbox.root().join("bd/demo-a1.by").exists();
+        assert_eq!(is_claimed, point.contains("written"), "{point}");
+        // The next engine works on it, and it is ours to give back: its agent fails.
+        crate::act(&sandbox, "[demo-a1]\nexit 1\n");
+        let told = with_bd(&sandbox, "run .beads --reset-task demo-a1").lacks("works on demo-a1");
+        let calls = calls(&sandbox);
+        assert!(told.contains("demo-a1"), "{told}");
+        assert!(calls.contains("update demo-a1 --status=open --assignee= --actor piton --json"), "{calls}");
+        assert_eq!(sandbox.read(sandbox.root().join("bd/demo-a1")).trim(), "open", "{calls}");
+        // It is claimed again by whoever does it in the end, and closed once.
+        crate::act(&sandbox, WORK);
+        let _ = with_bd(&sandbox, "run .beads --reset-task demo-a1").exits(0);
+        assert_eq!(crate::landed(&sandbox), ["demo-a1", "demo-b2"]);
+        assert_eq!(self::calls(&sandbox).matches("close demo-a1 ").count(), 1, "{point}");
+    }
+}
