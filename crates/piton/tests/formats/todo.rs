@@ -164,3 +164,28 @@ fn what_a_person_does_waits_in_the_inbox_until_its_box_is_ticked_or_it_is_report
         assert_eq!(sandbox.read("TODO.md").matches("- [ ]").count(), 1, "what is left out stays open");
     }
 }
+
+/// The tool that wrote the list writes it again between two runs: something new is first, and all numbers are others.
+#[test]
+fn a_list_that_is_written_again_keeps_what_is_done_under_other_numbers() {
+    let sandbox = project("todo", "[T1]\nwrite one.txt one\n[T2]\nwrite two.txt two\n[T3]\nexit 1\n");
+    let settings = sandbox.read("piton.toml").replace("[defaults]\n", "[defaults]\nattempts = 1\n");
+    sandbox.write("piton.toml", &settings);
+    sandbox.write("TODO.md", "# Texts\n\n- [ ] T1 Write one\n- [ ] T2 Write two\n- [ ] T3 Write three\n");
+    sandbox.commit("Three texts");
+    let _ = sandbox.run("run TODO.md").exits(4);
+    assert_eq!(landed(&sandbox), ["T1", "T2"]);
+    let again =
+        "# Texts\n\n- [ ] T1 Write a title\n- [ ] T2 Write one\n- [ ] T3 Write two\n- [ ] T4 Write three\n";
+    sandbox.write("TODO.md", again);
+    sandbox.commit("Again");
+    let work = "[T1]\nwrite title.txt title\n[T2]\nwrite wrong.txt T2\n[T3]\nwrite wrong.txt T3\n[T4]\nwrite three.txt three\n";
+    act(&sandbox, work);
+    let _ =
+        sandbox.run("run TODO.md").exits(1).says("T1 is completed, and the plan changes it").says("--replan");
+    let _ = sandbox.run("run TODO.md --replan").exits(0).lacks("T2  ").lacks("wrong");
+    assert_eq!(landed(&sandbox), ["T1", "T2", "T1", "T4"]);
+    assert!(!sandbox.exists("wrong.txt"), "what is done is not done again under its new number");
+    assert_eq!(sandbox.read("TODO.md"), again.replace("[ ]", "[x]"));
+    let _ = sandbox.run("run TODO.md").exits(0).lacks("attempt");
+}
