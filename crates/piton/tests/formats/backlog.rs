@@ -93,3 +93,26 @@ fn what_is_done_is_not_done_again_unless_its_status_is_distrusted() {
     assert_eq!(landed(&sandbox), ["task-1", "task-2"]);
     assert!(sandbox.read(FIRST).contains("status: Done"));
 }
+
+#[test]
+fn a_configuration_at_the_root_of_the_project_is_a_plan_too() {
+    let sandbox = tasks();
+    let config = sandbox.read("backlog/config.yml");
+    sandbox.git(["rm", "-q", "backlog/config.yml"]);
+    sandbox.git(["mv", "backlog", "work"]);
+    sandbox.write("backlog.config.yml", &format!("{config}backlog_directory: work\n"));
+    sandbox.commit("Another folder");
+    let plan = sandbox
+        .run("plan backlog.config.yml")
+        .exits(0)
+        .says("backlog.config.yml is read as a plan of the backlog system");
+    assert_eq!(sandbox.run("plan work").exits(0).stdout, plan.stdout);
+    let _ = sandbox.run("init --dry-run").exits(0).says("piton plan backlog.config.yml");
+    let _ = sandbox.run("run work").lacks("attempt 2");
+    assert_eq!(landed(&sandbox), ["task-1", "task-2"]);
+    for file in [FIRST, SECOND] {
+        let now = sandbox.read(file.replacen("backlog", "work", 1));
+        let criteria = now.split("## Definition").next().expect("a part");
+        assert!(now.contains("status: Done") && !criteria.contains("- [ ] #"), "{now}");
+    }
+}

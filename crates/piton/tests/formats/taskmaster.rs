@@ -1,8 +1,10 @@
 //! The file of Task Master, from outside: the worked example is planned and run, while Task Master writes into it, too.
 
+use std::collections::BTreeSet;
+
 use piton_testkit::sandbox::Sandbox;
 
-use crate::{act, project, status};
+use crate::{act, landed, project, status};
 
 const FILE: &str = ".taskmaster/tasks/tasks.json";
 const LOCK: &str = ".taskmaster/tasks/tasks.json.lock";
@@ -119,4 +121,58 @@ fn a_task_that_task_master_adds_meanwhile_survives() {
     let now = sandbox.read(FILE);
     assert!(now.contains(added), "{now}");
     assert!(statuses(&sandbox).starts_with("deferred done done (done) (done) done (done) done"), "{now}");
+}
+
+const WORK_OF_SUBTASKS: &str = "\
+[1]
+write receipts.sh case $1 in help) echo help;; esac
+[2.1]
+write receipts.sh case $1 in keep) echo $2,$3,$4 >> kept.csv;; help) echo;; esac
+[2.2]
+write receipts.sh case $1 in keep) echo $2,$3,$4 >> kept.csv;; help) echo keep;; esac
+[3.1]
+write receipts.sh case $1 in keep) echo $2,$3,$4 >> kept.csv;; find) grep $2 kept.csv;; help) echo keep find;; esac
+[4]
+write README-receipts.md receipts.sh keep DAY SHOP AMOUNT
+";
+
+fn of_subtasks() -> Sandbox {
+    let sandbox = project("taskmaster", WORK_OF_SUBTASKS);
+    let settings = sandbox.read("piton.toml");
+    sandbox.write("piton.toml", &settings.replace("[policy]", "[policy]\nsubtasks = \"tasks\""));
+    sandbox.write("check.sh", "sh receipts.sh help > /dev/null\n");
+    sandbox.commit("Subtasks are tasks");
+    sandbox
+}
+
+#[test]
+fn subtasks_are_tasks_where_the_project_says_so() {
+    let sandbox = of_subtasks();
+    let told = sandbox.run("plan .taskmaster").exits(0);
+    let told = told.says("taskmaster 5 tasks in 1 group").says("2.1").says("Add a line ← 1");
+    let _ = told.says("Name it in the help ← 2.1").says("Read kept.csv ← 2.1").says("Describe it ← 2.2, 3.1");
+    let before = sandbox.read(FILE);
+    let _ = sandbox.run("run .taskmaster").exits(0).lacks("attempt 2");
+    assert_eq!(statuses(&sandbox), "done done (done) (done) done (done) done");
+    let landed: BTreeSet<String> = landed(&sandbox).into_iter().collect();
+    assert_eq!(landed.iter().map(String::as_str).collect::<Vec<_>>(), ["1", "2.1", "2.2", "3.1", "4"]);
+    let now = sandbox.read(FILE);
+    let opened = now.replacen("\"status\": \"done\",\n            \"id\": 2", "\"id\": 2", 1);
+    assert_eq!(opened.replace("\"done\"", "\"pending\""), before, "nothing else of the file has changed");
+    let _ = sandbox.run("run .taskmaster").exits(0).lacks("attempt");
+}
+
+#[test]
+fn a_subtask_that_was_done_before_counts_and_its_task_is_done_with_the_last_one() {
+    let sandbox = of_subtasks();
+    sandbox.write("receipts.sh", "case $1 in help) echo help;; esac\n");
+    let text = sandbox.read(FILE).replacen("\"status\": \"pending\"", "\"status\": \"done\"", 3);
+    let text = text.replacen("\"status\": \"done\"", "\"status\": \"in-progress\"", 2);
+    let text = text.replacen("\"status\": \"in-progress\"", "\"status\": \"done\"", 1);
+    sandbox.write(FILE, &text);
+    sandbox.commit("Task 1 and subtask 2.1 are done");
+    assert_eq!(statuses(&sandbox), "done in-progress (done) (none) pending (pending) pending");
+    let _ = sandbox.run("run .taskmaster").exits(0).lacks("2.1      attempt");
+    assert_eq!(status(&sandbox, "2.1"), "completed");
+    assert_eq!(statuses(&sandbox), "done done (done) (done) done (done) done");
 }
