@@ -4,10 +4,12 @@
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::host::Kind;
 use piton_core::plan::RunId;
 use piton_core::run::shell_word;
 use piton_core::system::asked::{Ask, IssueSource, Snapshot};
 use piton_core::system::config::{IssueSettings, OnDone};
+use piton_engine::drive::place_of_requests;
 use piton_engine::issues::{self, IssuesError, Watching, Wishes};
 use piton_engine::project::Project;
 
@@ -49,6 +51,22 @@ pub(super) fn renew(path: &Utf8Path) -> Outcome {
         Some(ask) => fetch(&Project::around(folder_of(path))?, &ask, path),
         None => Ok(()),
     }
+}
+
+/// How the issue with this number is named here, if a text is a number and a remote is at a host that has issues.
+pub(super) fn numbered(text: &str) -> Option<String> {
+    let number: u64 = text.strip_prefix('#').unwrap_or(text).parse().ok()?;
+    let project = Project::around(&here().ok()?).ok()?;
+    let repo = project.repo().ok()??;
+    let remotes = repo.remotes().ok()?;
+    let names = || remotes.iter().map(|(name, _)| name.as_str());
+    let mut names = names().filter(|name| *name == "origin").chain(names());
+    let place = names.find_map(|remote| place_of_requests(repo, remote).ok())?;
+    let host = match place.kind {
+        Kind::GitHub => "gh",
+        Kind::GitLab => "gl",
+    };
+    Some(format!("{host}:#{number}"))
 }
 
 fn asked(given: &Utf8Path) -> Outcome<Option<(Project, Ask)>> {

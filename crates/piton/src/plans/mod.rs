@@ -9,7 +9,7 @@ mod seen;
 mod state;
 mod unchanged;
 
-pub(crate) use around::{checks, ci_files, files_at};
+pub(crate) use around::{checks, ci_files, files_at, parts_of};
 pub(crate) use disk::OnDisk;
 pub(crate) use found::{FoundPlan, How, config, folder_of, notify, requests, stays_inside};
 pub(crate) use issues::{is_beads, watch as watch_issues};
@@ -132,9 +132,11 @@ fn place_of_name(given: &Utf8Path) -> Outcome<(Utf8PathBuf, SystemRef)> {
         }
     }
     let typed = systems().find_map(|system| Some((system.typed(text)?, system.files().usual_folder?)));
+    let issue = issues::numbered(text).map(|ask| format!("piton plan {ask}   asks for the issue"));
     Err(match typed {
         Some((typed, place)) => {
-            Failure::new(format!("there is no plan for {} in {place}", typed.what)).hint(typed.new)
+            let failure = Failure::new(format!("there is no plan for {} in {place}", typed.what));
+            issue.into_iter().fold(failure.hint(typed.new), Failure::hint)
         }
         None => match moved(given)? {
             Some(to) => Failure::new(format!("there is no plan at {given}; it was moved to {}", shown(&to))),

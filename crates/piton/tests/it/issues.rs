@@ -122,6 +122,9 @@ fn a_number_with_two_plans_or_none_is_refused() {
 
     hint: piton new issue 9 SLUG
     ");
+    sandbox.git(["remote", "add", "origin", "https://gitlab.com/ada/shop.git"]);
+    let _ = sandbox.run("run 9").exits(1).says("hint: piton plan gl:#9   asks for the issue\n");
+    let _ = sandbox.run("run nine").exits(1).lacks("gl:#");
     let _ =
         sandbox.run("plan 8").exits(0).says("on issue/8").says("none: Piton trusts what the agent reports");
     let _ = sandbox.run("status 8").exits(1).says("there is no run of .claude/plans/issue-8");
