@@ -16,11 +16,11 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::client::Adapter;
-use crate::plan::Check;
+use crate::plan::{Check, RepoPath};
 use crate::system::Folder;
 use crate::system::config::{Config, DEFAULT_AGENT};
 use crate::terminal::one_line;
-use crate::toolchain::{self, Detected};
+use crate::toolchain::{self, About, Detected};
 use crate::view::counted;
 
 pub use branch::Branches;
@@ -33,6 +33,8 @@ pub use wanted::{Lacking, Wanted};
 pub struct Project<'a> {
     /// The files at its root, with the texts of those that [`toolchain::READ`] names.
     pub root: &'a Folder,
+    /// The same of folders that may be projects of their own. They count if the root says nothing about tests.
+    pub parts: &'a [(RepoPath, Folder)],
     /// The files of its CI, each with its text.
     pub ci: &'a [(String, String)],
     pub repository: &'a Repository,
@@ -155,6 +157,7 @@ pub struct CheckSeen {
 /// The checks that the project's own files name, and those that its CI runs beyond them.
 pub fn checks(
     root: &Folder,
+    parts: &[(RepoPath, Folder)],
     ci: &[(String, String)],
     missing: &dyn Fn(&Check) -> Option<String>,
 ) -> Vec<CheckSeen> {
@@ -175,6 +178,13 @@ pub fn checks(
         told(found, why)
     });
     let mut seen: Vec<_> = of_files.chain(of_ci).collect();
+    if seen.iter().all(|(about, _)| *about != About::Test) {
+        let of_parts = toolchain::detect_parts(parts).into_iter();
+        seen.extend(of_parts.map(|found| {
+            let why = found.from.clone();
+            told(found, why)
+        }));
+    }
     seen.sort_by_key(|(about, _)| *about);
     seen.into_iter().map(|(_, seen)| seen).collect()
 }
@@ -229,8 +239,9 @@ impl Survey {
     }
 
     fn checks(&mut self, project: &Project<'_>) {
-        for seen in checks(project.root, project.ci, project.missing) {
-            let line = seen.check.run.to_string();
+        for seen in checks(project.root, project.parts, project.ci, project.missing) {
+            let place = seen.check.cwd.as_ref().map_or_else(String::new, |cwd| format!(" (in {cwd})"));
+            let line = format!("{}{place}", seen.check.run);
             match seen.missing {
                 None => {
                     self.add(Topic::Check, &line, &seen.why, true);

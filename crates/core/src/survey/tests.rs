@@ -11,6 +11,8 @@ use crate::system::config::read_config;
 #[derive(Default)]
 struct Case {
     files: Vec<(&'static str, &'static str)>,
+    /// Files in folders: `backend/go.mod`.
+    parts: Vec<(&'static str, &'static str)>,
     ci: Vec<(&'static str, &'static str)>,
     clients: Vec<&'static str>,
     ignored: Vec<&'static str>,
@@ -24,8 +26,16 @@ impl Case {
     fn survey_with(&self, config: Option<&Config>) -> Survey {
         let owned = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
         let files = self.files.iter().map(owned).map(|(name, text)| (name, text.into_bytes())).collect();
+        let mut parts: Vec<(RepoPath, Folder)> = Vec::new();
+        for (path, text) in &self.parts {
+            let (place, name) = path.rsplit_once('/').expect("a file in a folder");
+            let place = RepoPath::new(place).expect("a path");
+            let file = (name.to_owned(), text.as_bytes().to_vec());
+            parts.push((place, Folder { files: [file].into() }));
+        }
         survey(&Project {
             root: &Folder { files },
+            parts: &parts,
             ci: &self.ci.iter().map(owned).collect::<Vec<_>>(),
             repository: &Repository::With(self.branches.clone()),
             clients: &self.clients.iter().map(|name| client(name)).collect::<Vec<_>>(),
@@ -204,6 +214,7 @@ fn an_empty_project_says_what_is_missing() {
     "#);
     assert_eq!(survey.next, "piton new plan");
     let nothing = Project {
+        parts: &[],
         root: &Folder::default(),
         ci: &[],
         repository: &Repository::Missing,
@@ -412,6 +423,7 @@ proptest! {
         let root = Folder { files: files.into_iter().map(|(name, text)| (name, text.into_bytes())).collect() };
         let clients = if has_client { vec![client("claude")] } else { Vec::new() };
         let project = Project {
+            parts: &[],
             root: &root, ci: &ci, repository: &Repository::With(Branches::default()), clients: &clients,
             ignored: &ignored, include: None, plans: &[], missing: &|_| None, config: None,
         };
@@ -422,4 +434,25 @@ proptest! {
         prop_assert_eq!(again.wanted.lacking(&config), []);
         prop_assert_eq!(survey(&project), first);
     }
+}
+
+#[test]
+fn projects_in_folders_count_where_the_root_has_no_test() {
+    let parts = vec![("backend/go.mod", ""), ("apps/web/Cargo.toml", "")];
+    let case = Case { parts: parts.clone(), not_installed: vec!["go", "gofmt"], ..Case::default() };
+    let survey = case.survey();
+    let text = survey.text();
+    assert!(text.contains("cargo test (in apps/web)") && text.contains("apps/web/Cargo.toml"), "{text}");
+    assert!(text.contains("go test ./... (in backend)") && text.contains("`go` is not installed"), "{text}");
+    let toml = survey.wanted.text();
+    assert!(
+        toml.contains(r#"{ run = "cargo test", cwd = "apps/web", name = "apps/web: cargo test" }"#),
+        "{toml}"
+    );
+    let (config, problems) = read_config(&toml);
+    assert_eq!(problems, []);
+    let checks = config.defaults.checks.expect("checks");
+    assert!(checks.iter().all(|check| check.cwd.as_ref().is_some_and(|cwd| cwd.as_str() == "apps/web")));
+    let whole = Case { files: vec![("Cargo.toml", "")], parts, ..Case::default() }.survey();
+    assert!(!whole.text().contains("(in "), "{}", whole.text());
 }

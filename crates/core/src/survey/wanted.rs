@@ -48,8 +48,7 @@ impl Wanted {
         toml += &format!("\n{DEFAULTS}\n");
         if self.checks.is_empty() {
             toml += "# CHANGE THIS: commands that prove a task done. ";
-            let lines: Vec<String> =
-                self.unusable.iter().map(|check| toml_text(&check.run.to_string())).collect();
+            let lines: Vec<String> = self.unusable.iter().map(entry).collect();
             toml += &match lines.is_empty() {
                 true => "No check was found.\n# checks = [\"make test\"]\n".to_owned(),
                 false => format!(
@@ -95,8 +94,7 @@ impl Wanted {
 
     /// One check a line, with what speaks for it.
     fn checks_line(&self, is_long: bool) -> String {
-        let lines: Vec<String> =
-            self.checks.iter().map(|(check, _)| toml_text(&check.run.to_string())).collect();
+        let lines: Vec<String> = self.checks.iter().map(|(check, _)| entry(check)).collect();
         if !is_long {
             return format!("checks = [{}]", lines.join(", "));
         }
@@ -126,6 +124,18 @@ impl Wanted {
             lines.push(("warm", format!("warm = {}  # {comment}", toml_list(&self.warm))));
         }
         lines
+    }
+}
+
+/// A check as `checks` lists it.
+fn entry(check: &Check) -> String {
+    let run = toml_text(&check.run.to_string());
+    match &check.cwd {
+        Some(cwd) => {
+            let (cwd, name) = (toml_text(cwd.as_str()), toml_text(&check.name));
+            format!("{{ run = {run}, cwd = {cwd}, name = {name} }}")
+        }
+        None => run,
     }
 }
 

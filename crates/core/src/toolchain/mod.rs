@@ -12,7 +12,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::plan::{Argv, Check};
+use crate::plan::{Argv, Check, RepoPath};
 use crate::system::Folder;
 use crate::system::config::{CHECK_TIMEOUT, check_name};
 use crate::system::kit::text;
@@ -72,9 +72,25 @@ pub struct Detected {
     pub from: String,
 }
 
+pub use python::{TEST_FOLDERS, is_python_test};
 pub use set_up::{SetUp, set_up};
 
-/// The checks of a project whose root has these files.
+/// The checks of projects in folders of a repository, each to be run in its own folder.
+pub fn detect_parts(parts: &[(RepoPath, Folder)]) -> Vec<Detected> {
+    let of_part = |(place, files): &(RepoPath, Folder)| {
+        let own = |found: Detected| {
+            let name = format!("{place}: {}", found.check.name);
+            let check = Check { name, cwd: Some(place.clone()), ..found.check };
+            Detected { check, from: format!("{place}/{}", found.from), ..found }
+        };
+        detect(files).into_iter().map(own).collect::<Vec<_>>()
+    };
+    let mut found: Vec<Detected> = parts.iter().flat_map(of_part).collect();
+    found.sort_by_key(|detected| detected.about);
+    found
+}
+
+/// The checks of a project whose root has these files, and those of its folders `tests` and `test`.
 pub fn detect(root: &Folder) -> Vec<Detected> {
     let mut toolchain = Toolchain { root, found: Vec::new() };
     toolchain.rust();

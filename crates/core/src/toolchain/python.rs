@@ -8,6 +8,9 @@ use crate::system::Folder;
 /// Files that list what a project depends on, one name a line.
 const REQUIREMENTS: [&str; 3] = ["requirements-dev.txt", "dev-requirements.txt", "requirements.txt"];
 
+/// Folders of a project that hold its tests.
+pub const TEST_FOLDERS: [&str; 2] = ["tests", "test"];
+
 impl Toolchain<'_> {
     pub(super) fn python(&mut self) {
         let pyproject = self.text("pyproject.toml").parse::<toml::Table>().unwrap_or_default();
@@ -40,12 +43,36 @@ impl Toolchain<'_> {
         add(About::Types, of(root, &["pyrightconfig.json"]).or(tool("pyright")), "pyright");
         let pytest = of(root, &["pytest.ini"]).or(tool("pytest")).or(ini("tool:pytest")).or(ini("pytest"));
         let pytest = pytest.or(of(root, &["conftest.py"])).or(depends);
-        if !add(About::Test, pytest, "pytest") {
-            let sections = section(&tox, "testenv") || section(&tox, "tox");
-            let tox = sections.then_some("tox.ini").or(of(root, &["tox.toml"])).or(tool("tox"));
-            if !add(About::Test, tox, "tox") {
-                add(About::Test, of(root, &["noxfile.py"]), "nox");
-            }
+        let sections = section(&tox, "testenv") || section(&tox, "tox");
+        let tox = sections.then_some("tox.ini").or(of(root, &["tox.toml"])).or(tool("tox"));
+        let is_named = add(About::Test, pytest, "pytest")
+            || add(About::Test, tox, "tox")
+            || add(About::Test, of(root, &["noxfile.py"]), "nox");
+        if !is_named {
+            self.python_tests(run);
+        }
+    }
+
+    /// Tests that nothing is configured for: they say themselves what runs them.
+    fn python_tests(&mut self, run: &str) {
+        let tests = self.root.files.keys().filter(|name| is_python_test(name));
+        let read: Vec<(String, String)> = tests.map(|name| (name.clone(), self.text(name))).collect();
+        let first = |words: &[&str]| {
+            let says = |text: &str| text.lines().any(|line| words.iter().any(|word| line.starts_with(word)));
+            read.iter().find(|(_, text)| says(text)).map(|(name, _)| name)
+        };
+        // pytest also runs what is written for unittest.
+        let of_pytest =
+            first(&["import pytest", "from pytest"]).map(|name| format!("{name}, which imports pytest"));
+        let of_pytest = of_pytest
+            .or_else(|| first(&["def test_"]).map(|name| format!("{name}, whose tests are functions")));
+        if let Some(from) = of_pytest {
+            self.add(About::Test, &from, &format!("{run}pytest"));
+        } else if let Some(name) = first(&["import unittest", "from unittest"]) {
+            let python = if run.is_empty() { "python3" } else { "python" };
+            let place = name.rsplit_once('/').map_or_else(String::new, |(folder, _)| format!(" -s {folder}"));
+            let from = format!("{name}, which imports unittest");
+            self.add(About::Test, &from, &format!("{run}{python} -m unittest discover{place}"));
         }
     }
 
@@ -83,6 +110,14 @@ impl Toolchain<'_> {
         }
         REQUIREMENTS.into_iter().find(|file| self.text(file).lines().any(|line| is_package(line, package)))
     }
+}
+
+/// Whether a file is one of tests, by its name: `test_sum.py`, `tests/test_sum.py`, `tests/sum_test.py`.
+pub fn is_python_test(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.strip_suffix(".py").unwrap_or_default();
+    let is_place = folder.is_empty() || TEST_FOLDERS.contains(&folder);
+    is_place && (stem.starts_with("test_") || !folder.is_empty() && stem.ends_with("_test"))
 }
 
 /// `[tool.poetry.group.NAME.dependencies]` is no deeper.

@@ -214,3 +214,52 @@ fn a_fresh_checkout_is_made_ready_as_its_lock_file_says() {
     bundle install (Gemfile.lock)
     ");
 }
+
+#[test]
+fn tests_of_python_say_themselves_what_runs_them() {
+    let unittest = "import unittest\nclass Sum(unittest.TestCase):\n    def test_sum(self): pass\n";
+    assert_eq!(
+        found(&[("tests/test_sum.py", unittest)]),
+        "test: python3 -m unittest discover -s tests (tests/test_sum.py, which imports unittest)"
+    );
+    assert_eq!(
+        found(&[("test_sum.py", unittest), ("uv.lock", "")]),
+        "test: uv run python -m unittest discover (test_sum.py, which imports unittest)"
+    );
+    assert_eq!(
+        found(&[("tests/sum_test.py", "from pytest import raises\n"), ("tests/test_a.py", unittest)]),
+        "test: pytest (tests/sum_test.py, which imports pytest)"
+    );
+    assert_eq!(
+        found(&[("test_sum.py", "def test_sum():\n    assert True\n")]),
+        "test: pytest (test_sum.py, whose tests are functions)"
+    );
+    for files in
+        [[("sum.py", unittest)], [("src/test_sum.py", unittest)], [("tests/test_sum.py", "print()\n")]]
+    {
+        assert_eq!(found(&files), "", "{files:?}");
+    }
+    let configured = found(&[("tests/test_sum.py", unittest), ("tox.ini", "[testenv]\n")]);
+    assert_eq!(configured, "test: tox (tox.ini)");
+}
+
+#[test]
+fn projects_in_folders_are_checked_in_their_folders() {
+    let folder = |files: &[(&str, &str)]| Folder {
+        files: files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect(),
+    };
+    let place = |path: &str| RepoPath::new(path).expect("a path");
+    let parts = [
+        (place("backend"), folder(&[("go.mod", "")])),
+        (place("apps/web"), folder(&[("package.json", r#"{"scripts": {"test": "vitest run"}}"#)])),
+    ];
+    let found = detect_parts(&parts);
+    let last = found.last().expect("a check");
+    assert_eq!(last.check.cwd.as_ref().map(RepoPath::as_str), Some("apps/web"));
+    assert_eq!(
+        (last.check.name.as_str(), last.from.as_str()),
+        ("apps/web: npm run test", "apps/web/package.json")
+    );
+    assert!(found.iter().all(|found| found.check.cwd.is_some()));
+    assert!(found.is_sorted_by_key(|found| found.about));
+}

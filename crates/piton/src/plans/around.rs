@@ -1,10 +1,10 @@
 //! The project around a plan: its root, and the checks that it has.
 
-use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::Check;
+use camino::{Utf8DirEntry, Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Check, RepoPath};
 use piton_core::survey::{self, CheckSeen};
-use piton_core::system::{Detects, Folder, SystemRef};
-use piton_core::toolchain::{self, Detected};
+use piton_core::system::{Detects, Folder, SystemRef, finding};
+use piton_core::toolchain::{self, Detected, is_python_test};
 use piton_engine::git::Repo;
 
 use crate::failure::{Failure, Outcome};
@@ -46,7 +46,7 @@ const MOST_CI: usize = 50;
 
 /// The checks that a project has, its CI included; for those that cannot run here, the program that they lack.
 pub(crate) fn checks(root: &Utf8Path) -> Outcome<Vec<CheckSeen>> {
-    Ok(survey::checks(&files_at(root)?, &ci_files(root), &|check| missing(check, root)))
+    Ok(survey::checks(&files_at(root)?, &[], &ci_files(root), &|check| missing(check, root)))
 }
 
 /// The files of a project's CI, by their names.
@@ -71,16 +71,104 @@ pub(crate) fn ci_files(root: &Utf8Path) -> Vec<(String, String)> {
     names.into_iter().filter_map(text).collect()
 }
 
+/// Folders in which nobody keeps a project of their own that is to be checked.
+const NO_PARTS: [&str; 14] = [
+    "build",
+    "dist",
+    "doc",
+    "docs",
+    "example",
+    "examples",
+    "fixtures",
+    "node_modules",
+    "out",
+    "target",
+    "test",
+    "testdata",
+    "tests",
+    "vendor",
+];
+/// No deeper than `apps/web`.
+const DEEPEST_PART: usize = 2;
+/// A repository with more folders near its root is made by a program.
+const MOST_FOLDERS: usize = 200;
+
+/// Folders of a repository that have checks of their own, with the files at their tops. Folders below such a one are not
+/// looked into, and links are not followed.
+pub(crate) fn parts_of(root: &Utf8Path) -> Outcome<Vec<(RepoPath, Folder)>> {
+    let (mut parts, mut looked) = (Vec::new(), 0);
+    let mut open = vec![(String::new(), 0)];
+    while let Some((place, depth)) = open.pop() {
+        let entries = root.join(&place).read_dir_utf8().into_iter().flatten().flatten();
+        let is_folder = |entry: &Utf8DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let mut names: Vec<String> =
+            entries.filter(is_folder).map(|entry| entry.file_name().to_owned()).collect();
+        names.retain(|name| !name.starts_with(['.', '_']) && !NO_PARTS.contains(&name.as_str()));
+        names.sort();
+        let mut below = Vec::new();
+        for name in names {
+            looked += 1;
+            if looked > MOST_FOLDERS {
+                return Ok(parts);
+            }
+            let path = finding::join(&place, &name);
+            let Ok(place) = RepoPath::new(&path) else { continue };
+            let files = files_at(&root.join(&path))?;
+            if !toolchain::detect(&files).is_empty() {
+                parts.push((place, files));
+            } else if depth + 1 < DEEPEST_PART {
+                below.push((path, depth + 1));
+            }
+        }
+        // The first name is looked into first.
+        open.extend(below.into_iter().rev());
+    }
+    Ok(parts)
+}
+
+/// Tests of which the text is read: the first ones say how all are run.
+const MOST_TESTS: usize = 20;
+
 /// The files at a project's root: their names, and the text of those that configure something.
 pub(crate) fn files_at(root: &Utf8Path) -> Outcome<Folder> {
     let mut files = Folder::default();
-    for entry in root.read_dir_utf8().into_iter().flatten().flatten() {
-        let path = entry.path();
-        let Some(data) = path.metadata().ok().filter(std::fs::Metadata::is_file) else { continue };
-        let is_read = toolchain::READ.contains(&entry.file_name()) && data.len() <= LARGEST;
-        let text = is_read.then(|| std::fs::read(path)).transpose();
-        let text = text.map_err(Failure::io(format!("cannot read {path}")))?;
-        files.files.insert(entry.file_name().to_owned(), text.unwrap_or_default());
+    add_files(root, "", &mut files, &|name| toolchain::READ.contains(&name), usize::MAX)?;
+    for folder in ["", toolchain::TEST_FOLDERS[0], toolchain::TEST_FOLDERS[1]] {
+        add_files(
+            root,
+            folder,
+            &mut files,
+            &|name| is_python_test(&finding::join(folder, name)),
+            MOST_TESTS,
+        )?;
     }
     Ok(files)
+}
+
+/// Add the files of a folder: the text of those that are to be read, and the names of all others at the root.
+fn add_files(
+    root: &Utf8Path,
+    folder: &str,
+    files: &mut Folder,
+    is_wanted: &dyn Fn(&str) -> bool,
+    most: usize,
+) -> Outcome {
+    let mut read = 0;
+    let mut entries: Vec<Utf8DirEntry> =
+        root.join(folder).read_dir_utf8().into_iter().flatten().flatten().collect();
+    entries.sort_by(|a, b| a.file_name().cmp(b.file_name()));
+    for entry in &entries {
+        let (path, name) = (entry.path(), finding::join(folder, entry.file_name()));
+        let is_read = read < most && is_wanted(entry.file_name());
+        if !is_read && (!folder.is_empty() || files.files.contains_key(&name)) {
+            continue;
+        }
+        let Some(data) = path.metadata().ok().filter(std::fs::Metadata::is_file) else { continue };
+        let is_read = is_read && data.len() <= LARGEST;
+        read += usize::from(is_read);
+        let text = is_read.then(|| std::fs::read(path)).transpose();
+        let text = text.map_err(Failure::io(format!("cannot read {path}")))?;
+        files.files.insert(name, text.unwrap_or_default());
+    }
+    Ok(())
 }

@@ -146,3 +146,21 @@ fn an_agent_of_pitons_may_stop_when_it_has_said_what_came_of_its_task() {
     let ask = format!("printf '{{}}' | {piton} hook stop --attempt");
     let _ = sandbox.piton_by(&["sh", "-c", &ask, "sh"], []).run().exits(0);
 }
+
+#[test]
+fn tests_without_settings_and_projects_in_folders_are_found() {
+    let sandbox = sandbox();
+    sandbox.write("tests/test_sum.py", "import unittest\n");
+    sandbox.write("backend/Cargo.toml", "[package]\n");
+    let told = sandbox.run("init --dry-run").exits(0);
+    let told =
+        told.says("python3 -m unittest discover -s tests").says("tests/test_sum.py, which imports unittest");
+    let _ = told.lacks("(in backend)");
+    std::fs::remove_file(sandbox.project().join("tests/test_sum.py")).expect("our own file");
+    sandbox.write("apps/web/Cargo.toml", "[package]\n");
+    sandbox.write("apps/node_modules/x/Cargo.toml", "[package]\n");
+    let told = sandbox.run("init --dry-run").exits(0);
+    let told =
+        told.says("cargo test (in backend)").says("cargo test (in apps/web)").says("apps/web/Cargo.toml");
+    let _ = told.lacks("node_modules");
+}

@@ -104,6 +104,7 @@ impl Place {
             Adapter::known().filter(|client| is_runnable(client.name(), &self.root)).collect();
         Ok(survey(&Project {
             root: &plans::files_at(&self.root)?,
+            parts: &plans::parts_of(&self.root)?,
             ci: &plans::ci_files(&self.root),
             repository: &self.repository,
             clients: &clients,
