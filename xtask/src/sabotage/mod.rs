@@ -25,7 +25,7 @@ use super::part::Part;
 use bench::{Bench, Key};
 use catalogue::Sabotage;
 use report::{Report, Verdict};
-use schema::Change;
+use schema::{Change, has_home};
 use trial::{LIMIT, Program};
 
 /// A rule that is taken out, by its number.
@@ -69,7 +69,11 @@ pub(crate) fn sabotage(root: &Path, mut words: impl Iterator<Item = String>) -> 
     let chosen: Vec<&Sabotage> = chosen.into_iter().skip(part.nth - 1).step_by(part.of).collect();
     if lists {
         for one in &chosen {
-            println!("{}\n    {}, noticed by {}", one.rule, one.file, one.tests.join(", "));
+            let text = std::fs::read_to_string(root.join(&one.file)).with_context(|| one.file.clone())?;
+            let change = Change::new(0, &text, &one.from, &one.to);
+            let switch = change.is_some_and(|change| has_home(&one.file, &text, &change));
+            let apart = if switch { "" } else { ", in a build of its own" };
+            println!("{}\n    {}, noticed by {}{apart}", one.rule, one.file, one.tests.join(", "));
         }
         println!("{} rules", chosen.len());
         return Ok(());

@@ -58,6 +58,12 @@ impl Rewritten {
     }
 }
 
+/// Whether a function of this file can hold a switch for the change. The compiler may still object.
+pub(super) fn has_home(file: &str, text: &str, change: &Change) -> bool {
+    let functions = if file.ends_with(".rs") { functions(text).unwrap_or_default() } else { Vec::new() };
+    functions.iter().any(|function| change.is_in(&function.body))
+}
+
 /// The file with a switch for each of `changes`. `fixed` is made for good, and its function gets no switch.
 pub(super) fn rewrite(
     text: &str,

@@ -138,6 +138,7 @@ fn git_lfs_behind_the_fence(storage: Option<&str>) {
     assert!(lfs.join("objects").is_dir(), "{lfs}");
     let agent = format!(
         "set -e\ngrep -q person old.bin; rm old.bin; git checkout -q old.bin; grep -q person old.bin\n\
+         echo 'a draft' > one.bin; git add one.bin; git commit -q -m 'A draft'\n\
          echo 'by the agent' > one.bin; git add one.bin; git commit -q -m 'By the agent'\n\
          echo 'by Piton' > two.bin\n\
          test -z \"$(find $(git rev-parse --git-dir)/lfs -type f -links +1)\"\n\
@@ -156,6 +157,15 @@ fn git_lfs_behind_the_fence(storage: Option<&str>) {
     assert_eq!(sandbox.read("two.bin"), "by Piton\n", "it was landed in the checkout");
     let fsck = sandbox.git(["lfs", "fsck"]);
     assert!(fsck.contains("OK"), "{fsck}");
+    // The draft was in no worktree when the attempt ended: only the agent's git-lfs had it.
+    let commits = sandbox.git(["log", "--format=%H", "main", "--", "one.bin"]);
+    assert_eq!(commits.lines().count(), 2, "{commits}");
+    for commit in commits.lines() {
+        let pointer = sandbox.git(["show", &format!("{commit}:one.bin")]);
+        let id = pointer.lines().find_map(|line| line.strip_prefix("oid sha256:")).expect("it is a pointer");
+        let object = lfs.join("objects").join(&id[..2]).join(&id[2..4]).join(id);
+        assert!(object.is_file(), "{object}");
+    }
     assert!(!lfs.join("mine").exists());
     // A clone that has nothing but the repository's files gets all of them.
     sandbox.git(["lfs", "checkout"]);
