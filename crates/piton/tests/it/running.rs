@@ -347,10 +347,13 @@ fn what_waits_for_the_engine_is_recorded_as_one() {
     let names = ["T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8"];
     sandbox.plan_with("max_parallel = 8", &names.map(|name| task(name, "")).concat());
     sandbox.script(&writers(&names));
-    let mut run = sandbox.piton(["run", "plan.toml"]).pausing_at(&sandbox, "engine.before-commit", 1).spawn();
+    let trace = sandbox.root().join("trace");
+    let command = sandbox.piton(["run", "plan.toml"]).env("PITON_CRASH_TRACE", &trace);
+    let mut run = command.pausing_at(&sandbox, "engine.before-commit", 1).spawn();
     let pause = run.until_paused(&sandbox);
     until("a worktree for each", || {
-        (sandbox.git(["worktree", "list"]).lines().count() == 1 + names.len()).then_some(())
+        let passed = std::fs::read_to_string(&trace).unwrap_or_default();
+        (passed.lines().filter(|line| line.contains("prepare.done")).count() == names.len()).then_some(())
     });
     drop(pause);
     let _ = run.wait().exits(0);
