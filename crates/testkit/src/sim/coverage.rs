@@ -203,6 +203,7 @@ pub const TAKEOVER_SITUATIONS: &[&str] = &[
     "a claim of an issue's list counts",
     "a claim of a todolist counts",
     "a claim of a log counts",
+    "a log claims what was reverted",
     "a claim of a list was not borne out",
     "all completed",
 ];

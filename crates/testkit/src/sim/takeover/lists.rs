@@ -99,8 +99,10 @@ impl Sim {
             let is_ready = spec.depends_on.iter().all(|need| self.before.landed.contains(need));
             let commits = if is_ready && self.rng.chance(50) { self.others_land(spec) } else { Vec::new() };
             let is_done = self.before.landed.contains(&spec.id);
-            // Most claims are true.
-            let says_done = if self.rng.chance(85) { is_done } else { self.rng.chance(50) };
+            let is_reverted = !commits.is_empty() && !is_done;
+            // Most claims are true. Of a revert the list often knows nothing.
+            let is_true = self.rng.chance(if is_reverted { 40 } else { 85 });
+            let says_done = if is_true { is_done } else { is_reverted || self.rng.chance(50) };
             if says_done {
                 left.claimed.insert(spec.id.clone());
             }
@@ -173,10 +175,13 @@ impl Sim {
             if is_completed {
                 self.before.completed.insert(belief.task.clone());
             }
+            let is_reverted =
+                self.before.named.contains(&belief.task) && !self.before.landed.contains(&belief.task);
             self.coverage.saw(match (left.system, left.claimed.contains(&belief.task), is_completed) {
                 (System::Issue, true, true) => "a claim of an issue's list counts",
                 (System::Rwkit, true, true) => "a claim of a todolist counts",
                 (System::Iterative, true, true) => "a claim of a log counts",
+                (System::Iterative, true, false) if is_reverted => "a log claims what was reverted",
                 (_, true, false) => "a claim of a list was not borne out",
                 (_, false, _) => "nobody claims it in a list",
             });
