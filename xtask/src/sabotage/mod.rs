@@ -176,7 +176,7 @@ impl Run {
     /// How long the tests of a rule take without any sabotage.
     fn control(&self, program: &Program, rule: &Rule<'_>) -> Result<Result<Duration, Verdict>> {
         let one = rule.one;
-        let trial = program.run(&one.tests, &one.env, WITHOUT + rule.number, 4 * LIMIT)?;
+        let trial = program.run(&one.tests, &one.env, WITHOUT + rule.number, 8 * LIMIT)?;
         let failed = [trial.failed, trial.unfinished].concat();
         Ok(if failed.is_empty() { Ok(trial.took) } else { Err(Verdict::FailsAnyway(failed)) })
     }
