@@ -220,7 +220,7 @@ impl World {
         let progress =
             self.state.task(&task).ok().flatten().map(|task| (*task.progress).clone()).unwrap_or_default();
         let command = match action {
-            Action::Start { .. } | Action::BeginProof { .. } => return,
+            Action::Start { .. } | Action::Unstack { .. } | Action::BeginProof { .. } => return,
             Action::Prepare { .. } => Command::Prepared { task, fence, base: oid(0), landed },
             Action::Work { pass, .. } => Command::AgentEnded {
                 task,
@@ -237,7 +237,7 @@ impl World {
                 Command::ChecksEnded { task, fence, tree, results: vec![passed()] }
             }
             Action::Prove { proof, .. } | Action::Land { proof, .. } => {
-                let intent = Intent { old: oid(0), candidate: tree.clone() };
+                let intent = Intent { old: oid(0), candidate: tree.clone(), on: Vec::new() };
                 let before = self.before(*proof);
                 Command::PrepareLanding {
                     task,

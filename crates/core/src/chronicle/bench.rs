@@ -246,7 +246,7 @@ impl Bench {
         for other in self.state.landed_since(at.progress.landed_at_base) {
             results.extend(self.results(other.as_str(), &Verdict::Pass, ""));
         }
-        let intent = Intent { old: oid(1), candidate: commit };
+        let intent = Intent { old: oid(1), candidate: commit, on: Vec::new() };
         let (fence, before, untouched) = (at.fence, Vec::new(), Vec::new());
         let task = id(name);
         self.accept(&Command::PrepareLanding { task, fence, tree, intent, before, results, untouched });

@@ -13,7 +13,7 @@ use crate::run::request::{Mergeable, Opened, Phase, RedCheck, Remark, Review, Se
 use crate::terminal::clean_text;
 use crate::view::recap::MOST_CHARACTERS;
 
-const FIELDS: &str = "number,url,state,headRefOid,isDraft,mergeable,mergeStateStatus,mergeCommit,\
+const FIELDS: &str = "number,url,state,baseRefName,headRefOid,isDraft,mergeable,mergeStateStatus,mergeCommit,\
                       reviewDecision,reviews,comments,statusCheckRollup,autoMergeRequest";
 
 /// What a request is opened with.
@@ -114,6 +114,31 @@ pub fn body_of_run(summary: &str, run: &RunId) -> String {
         room -= 1;
     }
     format!("{}{end}", &summary[..room])
+}
+
+/// What comes before the text of a request that stands on others.
+pub fn stands_on(below: &[&str]) -> String {
+    match below {
+        [] => String::new(),
+        below => format!("Built on {}, and to be merged after that.\n\n", below.join(", ")),
+    }
+}
+
+/// The branch that a request is to be merged into, by the answer to [`view`].
+pub fn base(place: &Place, answer: &[u8]) -> Result<Option<String>, String> {
+    let base: Base = parse(answer)?;
+    Ok(match place.kind {
+        Kind::GitHub => base.base_ref_name,
+        Kind::GitLab => base.target_branch,
+    })
+}
+
+pub fn change_base(place: &Place, number: u64, base: &str) -> Ask {
+    let number = number.to_string();
+    match place.kind {
+        Kind::GitHub => ask(["pr", "edit", &number, "--base", base]),
+        Kind::GitLab => ask(["mr", "update", &number, "--target-branch", base]),
+    }
 }
 
 pub fn open(place: &Place, opening: &Opening<'_>) -> Ask {
@@ -291,6 +316,13 @@ struct GitHubName {
     number: u64,
     #[serde(default)]
     url: String,
+}
+
+#[derive(Deserialize)]
+struct Base {
+    #[serde(rename = "baseRefName")]
+    base_ref_name: Option<String>,
+    target_branch: Option<String>,
 }
 
 #[derive(Deserialize)]

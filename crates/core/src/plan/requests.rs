@@ -26,6 +26,9 @@ pub struct Requests {
     pub poll: Span,
     /// How long a request without any check is given, since its branch was pushed. The host may begin its checks late.
     pub settle: Span,
+    /// A task may begin on the open requests of what it depends on. It lands after them all the same.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stack: bool,
     /// Of a run that lands as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole: Option<Whole>,
@@ -45,6 +48,7 @@ impl Default for Requests {
             // A host allows thousands of questions an hour, and its checks take minutes.
             poll: Span::seconds(30),
             settle: Span::minutes(1),
+            stack: false,
             whole: None,
         }
     }

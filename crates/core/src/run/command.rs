@@ -192,6 +192,12 @@ pub enum Command {
         /// Tasks whose files this does not change: verdicts of the agents among their checks stay valid.
         untouched: Vec<TaskId>,
     },
+    /// What a task was to stand on is not there. With a reason: its parts do not fit together.
+    Unstack {
+        task: TaskId,
+        fence: u64,
+        reason: Option<String>,
+    },
     /// Textual conflict, or red together with what landed before.
     LandingFailed {
         task: TaskId,

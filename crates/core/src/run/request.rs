@@ -28,6 +28,9 @@ pub struct Request {
     /// What the branch is to have.
     pub head: Oid,
     pub step: Step,
+    /// The open requests that `head` was proven on. It is not merged before they are, and then it is proven again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on: Vec<Footing>,
     /// Every head so far, oldest first: all that Piton may have pushed.
     pub heads: Vec<Oid>,
     /// Once the host has opened it.
@@ -58,6 +61,13 @@ pub struct Request {
     /// How often the target was looked at and did not have that commit.
     #[serde(default, skip_serializing_if = "crate::run::is_zero")]
     pub missing: u32,
+}
+
+/// The work of another task that a request stands on, as it is in that task's own request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Footing {
+    pub task: TaskId,
+    pub head: Oid,
 }
 
 /// A request by its name on the host.
@@ -93,6 +103,15 @@ pub enum RequestFact {
         base: Oid,
         head: Oid,
         tree: Oid,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        on: Vec<Footing>,
+    },
+    /// What the task was to stand on is not there: it waits, and its work is kept.
+    Unstacked {
+        reason: String,
+        /// It does not begin on open requests again.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        until_landed: bool,
     },
     /// The host is about to be asked to merge this commit.
     MergeBegins {
@@ -372,6 +391,7 @@ impl Request {
         Request {
             branch,
             base,
+            on: Vec::new(),
             heads: vec![head.clone()],
             head,
             step: Step::Push,
@@ -390,15 +410,16 @@ impl Request {
 
     /// Fold one fact into the request that a task has, if it has one.
     pub(super) fn after(before: Option<Request>, fact: &RequestFact, at: Timestamp) -> Option<Request> {
-        if let RequestFact::Prepared { branch, base, head, .. } = fact {
-            return Some(match before {
+        if let RequestFact::Prepared { branch, base, head, on, .. } = fact {
+            let request = match before {
                 Some(request) => request.prepared_again(branch, base, head),
                 None => Request::begin(branch.clone(), base.clone(), head.clone()),
-            });
+            };
+            return Some(Request { on: on.clone(), ..request });
         }
         let mut request = before?;
         match fact {
-            RequestFact::Prepared { .. } => {}
+            RequestFact::Prepared { .. } | RequestFact::Unstacked { .. } => {}
             RequestFact::MergeBegins { .. } => request.step = Step::Merge,
             RequestFact::SentBack { remarks } => {
                 request.rounds += 1;
@@ -483,12 +504,18 @@ impl Request {
         if self.step != Step::Follow || seen.head != self.head || !seen.pending.is_empty() {
             return false;
         }
-        let is_asked_for = settings.merge == MergeBy::Person && seen.mergeable == Mergeable::Yes;
+        let may_merge = settings.merge == MergeBy::Person && self.on.is_empty();
+        let is_asked_for = may_merge && seen.mergeable == Mergeable::Yes;
         let is_reviewed = matches!(seen.review, Review::NotNeeded | Review::Approved);
         let is_ruled_out = seen.mergeable == Mergeable::Blocked && !seen.queued;
         let is_target = !seen.red.is_empty() && seen.own_red().next().is_none();
         let is_held = seen.draft || !is_reviewed || is_ruled_out || !seen.stuck.is_empty() || is_target;
         is_held || is_asked_for || self.refusals >= REFUSALS
+    }
+
+    /// The tasks whose requests it stands on.
+    pub fn stands_on(&self) -> String {
+        self.on.iter().map(|footing| footing.task.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// As people call it.
@@ -564,6 +591,9 @@ impl Seen {
             (_, Mergeable::Conflict) => "it conflicts with the target".to_owned(),
             (_, Mergeable::Behind) => "it lacks commits of the target".to_owned(),
             (_, Mergeable::Unknown) => "the host is finding out whether it can be merged".to_owned(),
+            _ if !request.on.is_empty() => {
+                format!("it stands on {}, and is merged after that", request.stands_on())
+            }
             _ if self.queued || request.asked => "the host merges it when it can".to_owned(),
             (_, Mergeable::Blocked) => "a rule of the host is not met".to_owned(),
             (_, Mergeable::Yes) => "it can be merged".to_owned(),

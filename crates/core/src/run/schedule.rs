@@ -35,6 +35,8 @@ pub enum Action {
     Prove { proof: u64, task: TaskId, fence: u64 },
     /// The same for one that has passed, while another was landing.
     Land { proof: u64, task: TaskId, fence: u64 },
+    /// Decide that a task waits until what it stands on has landed.
+    Unstack { task: TaskId, fence: u64 },
     /// Move the target to the candidate, or see that it was.
     Move { task: TaskId, fence: u64 },
     /// Take the next step of the request by which the task lands.
@@ -55,6 +57,9 @@ impl Action {
             Action::BeginProof { chain, alone } => {
                 Some(Command::BeginProof { chain: chain.clone(), alone: *alone })
             }
+            Action::Unstack { task, fence } => {
+                Some(Command::Unstack { task: task.clone(), fence: *fence, reason: None })
+            }
             _ => None,
         }
     }
@@ -70,6 +75,7 @@ impl Action {
             | Action::Prove { task, .. }
             | Action::Land { task, .. }
             | Action::Move { task, .. }
+            | Action::Unstack { task, .. }
             | Action::Request { task, .. }
             | Action::Clean { task, .. } => Some(task),
             Action::BeginProof { .. } | Action::Context | Action::Ask { .. } => None,
@@ -87,6 +93,7 @@ impl Action {
             | Action::Prove { fence, .. }
             | Action::Land { fence, .. }
             | Action::Move { fence, .. }
+            | Action::Unstack { fence, .. }
             | Action::Request { fence, .. }
             | Action::Clean { fence, .. } => Some(*fence),
         }
@@ -169,6 +176,7 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
     }
     if !at_once {
         actions.extend(landings(state, run, now));
+        actions.extend(without_footing(state, run));
     }
     for task in state.cleaning.iter().filter_map(known) {
         actions.push(Action::Clean { task: task.id.clone(), fence: task.fence });
@@ -217,7 +225,8 @@ fn landings(state: &State, run: &Run, now: Timestamp) -> Vec<Action> {
         let next = line.landable(land).and_then(|(proof, of)| Some((proof, last(of)?)));
         actions.extend(next.map(|(proof, (task, fence))| Action::Land { proof, task, fence }));
     }
-    let queue: Vec<&TaskId> = state.queue.iter().map(|(_, id)| id).collect();
+    let has_footing = |id: &&TaskId| known(id).is_none_or(|task| has_footing(state, task));
+    let queue: Vec<&TaskId> = state.queue.iter().map(|(_, id)| id).filter(has_footing).collect();
     if !queue.is_empty() && gathers_until(state, run, now).is_none() {
         let is_exclusive = |id: &TaskId| known(id).is_some_and(|task| is_exclusive(state, task));
         let merging = run.merging.as_ref().and_then(known);
@@ -227,6 +236,27 @@ fn landings(state: &State, run: &Run, now: Timestamp) -> Vec<Action> {
             .extend(wanted.into_iter().map(|Proposal { chain, alone }| Action::BeginProof { chain, alone }));
     }
     actions
+}
+
+/// Whether a candidate can be proven now: what it stands on has landed, or has an open request.
+fn has_footing(state: &State, task: &Task) -> bool {
+    let is_there = || task.waiting == 0 || state.is_met(task) && !task.may_stay_as_it_is();
+    !task.progress.stacked || is_there()
+}
+
+/// Tasks that stand on work which has no open request any more, and is not about to have one. They wait with their own kept.
+fn without_footing(state: &State, run: &Run) -> Vec<Action> {
+    if !run.stacks() {
+        return Vec::new();
+    }
+    let known = |id: &TaskId| state.task(id).ok().flatten();
+    let is_lost = |task: &&Task| {
+        let lost = state.lost_footings(task).unwrap_or_default();
+        !lost.is_empty() && task.has_no_work_under_way()
+    };
+    let merging = state.active.iter().filter(|id| known(id).is_some_and(|it| it.decided == Status::Merging));
+    let all = state.queue.iter().map(|(_, id)| id).chain(merging).filter_map(known);
+    all.filter(is_lost).map(|task| Action::Unstack { task: task.id.clone(), fence: task.fence }).collect()
 }
 
 /// Whether a candidate is proven by itself, while no other is: agents judge it, or others that its work meets, or it judges
@@ -303,7 +333,7 @@ pub fn is_current(state: &State, action: &Action) -> bool {
         return state.run().is_some_and(|run| !run.stops_at_once() && owes_context(state, run));
     };
     state.task(id).ok().flatten().is_some_and(|task| match action {
-        Action::Start { .. } => false,
+        Action::Start { .. } | Action::Unstack { .. } => false,
         Action::Prove { proof, .. } => {
             state.run().is_some_and(|run| run.line.under_way().any(|(number, _)| number == *proof))
         }

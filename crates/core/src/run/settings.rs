@@ -35,7 +35,7 @@ fn followed(run: &Run, now: &Settings) -> Settings {
 pub(super) fn requests(run: &Run, now: Option<&Requests>) -> Option<Requests> {
     let began = run.settings.requests.as_ref()?;
     let now = now.unwrap_or(began).clone();
-    Some(Requests { per: began.per, whole: began.whole.clone(), ..now })
+    Some(Requests { per: began.per, whole: began.whole.clone(), stack: began.stack, ..now })
 }
 
 /// The session of a running engine from now on. The flags of its start stay in force.

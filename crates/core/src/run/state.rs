@@ -501,14 +501,15 @@ impl State {
     ) -> Result<(), Missing> {
         let mut change = Some(change);
         // An abandoned task makes its dependents unreachable, and they theirs: a list, not recursion.
-        let mut todo: Vec<(TaskId, [i64; 3])> = vec![(id.clone(), [0; 3])];
-        while let Some((id, [waiting, dead, held])) = todo.pop() {
+        let mut todo: Vec<(TaskId, [i64; 4])> = vec![(id.clone(), [0; 4])];
+        while let Some((id, [waiting, dead, held, open])) = todo.pop() {
             let Some(mut task) = self.tasks.remove(&id) else { return Err(Missing::Tasks(vec![id])) };
             self.unindex(&task);
             let before = task.status();
             let slot_before = task.is_engines() && before.holds_slot();
             let judged_before = slot_before && task.is_candidate();
             let dead_before = task.is_stuck();
+            let open_before = task.has_open_request();
             let worktree_before = task.progress.worktree;
             if let Some(change) = change.take() {
                 change(&mut task);
@@ -516,6 +517,7 @@ impl State {
             task.waiting = shifted(task.waiting, waiting);
             task.dead = shifted(task.dead, dead);
             task.held = shifted(task.held, held);
+            task.open = shifted(task.open, open);
             let after = task.status();
             if before != after {
                 task.since = at;
@@ -547,13 +549,14 @@ impl State {
             let waiting = i64::from(before.satisfies()) - i64::from(after.satisfies());
             let dead = i64::from(after.is_dead()) - i64::from(before.is_dead());
             let held = i64::from(after == Status::Waiting) - i64::from(before == Status::Waiting);
+            let open = i64::from(task.has_open_request()) - i64::from(open_before);
             self.index(&task);
             if task.progress.worktree != worktree_before {
                 self.changes.worktrees.insert(id.clone());
             }
             self.tasks.insert(id.clone(), task);
-            let shift = [waiting, dead, held];
-            if shift != [0; 3] {
+            let shift = [waiting, dead, held, open];
+            if shift != [0; 4] {
                 let links = self.links.get(&id).ok_or_else(|| Missing::Links(id.clone()))?;
                 todo.extend(links.dependents.iter().map(|dependent| (dependent.clone(), shift)));
             }
@@ -623,7 +626,8 @@ impl State {
     }
 
     fn enqueue(&mut self, task: &Task, change: Change) {
-        if matches!(task.status(), Status::Pending | Status::Failed) && task.waiting == 0 && !task.removed {
+        let may_begin = matches!(task.status(), Status::Pending | Status::Failed) && !task.removed;
+        if may_begin && self.is_met(task) {
             let key = self.key(task);
             match task.not_before {
                 None => set(&mut self.ready, key, change),

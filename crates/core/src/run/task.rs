@@ -11,7 +11,7 @@ use super::effort::Effort;
 use super::event::Work;
 use super::evidence::Mark;
 use super::holding::HolderProcess;
-use super::request::{Request, Step};
+use super::request::{Footing, Request, Step};
 use super::usage::Bill;
 use crate::plan::{Content, Digest, Oid, Outside, TaskId};
 use crate::time::{Span, Timestamp};
@@ -160,6 +160,9 @@ pub struct Task {
     pub not_before: Option<Timestamp>,
     /// Dependencies not yet satisfied.
     pub waiting: u32,
+    /// Those of them that have an open request at their host.
+    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
+    pub open: u32,
     /// Dependencies that cannot complete.
     pub dead: u32,
     /// Dependencies that wait for a task of another list.
@@ -538,6 +541,12 @@ pub struct Progress {
     /// The request by which it lands. It outlives attempts: the next one updates it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<Request>>,
+    /// Its work was begun on open requests: its base need not be a commit of the target.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stacked: bool,
+    /// Why it cannot stand on the open requests of what it depends on. It waits until those have landed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unstacked: Option<String>,
     /// The merged tree that is about to land.
     pub merged: Option<Oid>,
     /// Those that land with it, before it.
@@ -587,6 +596,9 @@ pub enum Red {
 pub struct Intent {
     pub old: Oid,
     pub candidate: Oid,
+    /// The open requests that the candidate was proven on, besides `old`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on: Vec<Footing>,
 }
 
 /// A task that lands in the move of another one, and the commit that brings it.

@@ -49,6 +49,11 @@ impl Run {
         (requests.per == Per::Task || self.is_its_request(task)).then_some(requests)
     }
 
+    /// Whether tasks may begin on the open requests of what they depend on.
+    pub(super) fn stacks(&self) -> bool {
+        self.settings.requests.as_ref().is_some_and(|requests| requests.stack && requests.per == Per::Task)
+    }
+
     /// The branch that all of its work comes to in the end.
     pub fn destination(&self) -> Option<&String> {
         self.whole().map(|whole| &whole.into).or(self.target.as_ref())

@@ -23,6 +23,9 @@ pub(super) fn describe(fact: &RequestFact) -> (Tone, String) {
             (Tone::Warning, format!("the host rejected the merge: {}", one_line(reason)))
         }
         RequestFact::SentBack { .. } => (Tone::Warning, "the host's answer goes to another agent".to_owned()),
+        RequestFact::Unstacked { reason, .. } => {
+            (Tone::Warning, format!("waits with its work kept: {}", one_line(reason)))
+        }
         RequestFact::Returned { reason } => {
             (Tone::Plain, format!("it is proven again: {}", one_line(reason)))
         }

@@ -137,7 +137,11 @@ impl Search<'_> {
         let since = self.now.since(task.since);
         match task.status() {
             Status::Pending => {
-                if task.attempt > 0 {
+                if let Some(reason) = &task.progress.unstacked {
+                    self.say(depth, format!("{id} waits until what it depends on has landed: {reason}"));
+                } else if task.attempt > 0 && task.progress.stacked && task.waiting > 0 {
+                    self.say(depth, format!("{id} was begun on an open request, and its work is kept"));
+                } else if task.attempt > 0 {
                     self.say(depth, format!("{id} was stopped with the run and will resume where it was"));
                 }
                 self.waiting(task, depth);
@@ -367,6 +371,10 @@ impl Search<'_> {
             self.say(depth, format!("{} {standing}", task.id));
             self.say(depth + 1, policy(self.run));
             return self.engine(depth + 1);
+        }
+        if task.progress.stacked && task.waiting > 0 && task.progress.waits.is_none() {
+            self.say(depth, format!("{} stands on what has no open request at the moment", task.id));
+            return self.needs(task, depth + 1, |status| !status.satisfies());
         }
         let ahead = (self.sources.ahead)(task) as u64;
         let is_proven = task.decided == Status::Verified;

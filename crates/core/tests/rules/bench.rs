@@ -211,7 +211,7 @@ impl Bench {
             task: id(name),
             fence: self.task(name).fence,
             tree: oid(tree),
-            intent: Intent { old: oid(tree + 2000), candidate: oid(tree + 3000) },
+            intent: Intent { old: oid(tree + 2000), candidate: oid(tree + 3000), on: Vec::new() },
             before: Vec::new(),
             results: passed.iter().map(|other| evidence(other, Verdict::Pass)).collect(),
             untouched: Vec::new(),

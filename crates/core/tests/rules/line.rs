@@ -41,7 +41,7 @@ fn prepare(bench: &Bench, chain: &[&str], passed: &[&str]) -> Command {
         task: id(last),
         fence: bench.task(last).fence,
         tree: oid(99),
-        intent: Intent { old: oid(4000), candidate: merge(9) },
+        intent: Intent { old: oid(4000), candidate: merge(9), on: Vec::new() },
         before: before.iter().enumerate().map(carried).collect(),
         results: passed.iter().map(|name| evidence(name, Verdict::Pass)).collect(),
         untouched: Vec::new(),

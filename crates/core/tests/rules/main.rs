@@ -28,6 +28,7 @@ mod requests;
 mod revisions;
 mod sequence;
 mod siblings;
+mod stacks;
 mod table;
 mod timeline;
 mod whole;

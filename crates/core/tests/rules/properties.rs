@@ -106,7 +106,7 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
             Command::TryFailed { action, class, reason: text.clone(), feedback: text }
         }
         14 | 15 => {
-            let intent = piton_core::run::Intent { old: oid(4), candidate: oid(6) };
+            let intent = piton_core::run::Intent { old: oid(4), candidate: oid(6), on: Vec::new() };
             let before = Vec::new();
             Command::PrepareLanding { task, fence, tree, intent, before, results, untouched: Vec::new() }
         }

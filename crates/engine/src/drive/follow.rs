@@ -192,6 +192,10 @@ impl Follower<'_> {
                 )));
             }
             Push::Needed { expected } => {
+                // Before the push: checks that a host begins for it may depend on what it is to be merged into.
+                if let Err(reason) = self.bring_base()? {
+                    return Ok(self.waits(reason));
+                }
                 if let Err(error) = repo.push_lfs(remote, head, &self.request.base) {
                     return Ok(self.waits(format!("files of git-lfs cannot be sent to {remote}: {error}")));
                 }
@@ -205,6 +209,36 @@ impl Follower<'_> {
         Ok(self.moved(RequestFact::Pushed { head: head.clone() }))
     }
 
+    /// The branch that the request is to be merged into: that of the one request it stands on, so that the host shows what is
+    /// its own, and otherwise the target.
+    fn base(&self) -> Result<&str, Trouble> {
+        match (self.request.on.as_slice(), self.order.below.as_slice()) {
+            ([_], [below]) => Ok(&below.branch),
+            _ => self.order.target(),
+        }
+    }
+
+    /// Have an open request merged into the branch it is for. `Err`: what it waits for.
+    fn bring_base(&self) -> Result<Result<(), NotNow>, Trouble> {
+        let Some(opened) = self.request.opened.as_ref().filter(|_| self.settings.stack) else {
+            return Ok(Ok(()));
+        };
+        let (place, base) = (self.place()?, self.base()?);
+        let now = match self.asked(&place, words::view(&place, opened.number), true)? {
+            Ok(answer) => words::base(&place, &answer),
+            Err(failure) => return Ok(Err(told(&failure))),
+        };
+        match now {
+            Ok(Some(now)) if now != base => {}
+            Ok(_) => return Ok(Ok(())),
+            Err(reason) => return Ok(Err(reason)),
+        }
+        crash::point("request.before-base");
+        let answer = self.asked(&place, words::change_base(&place, opened.number, base), false)?;
+        crash::point("request.based");
+        Ok(answer.map(drop).map_err(|failure| told(&failure)))
+    }
+
     fn open(&self) -> Result<Vec<Command>, Trouble> {
         let place = self.place()?;
         let known = match self.asked(&place, words::list(&place, &self.request.branch), true)? {
@@ -214,7 +248,7 @@ impl Follower<'_> {
         let opened = match known {
             Ok(Some(opened)) => Some(opened),
             Ok(None) => {
-                let target = self.order.target()?;
+                let target = self.base()?;
                 let (title, body) = (words_of_title(self.order), words_of_body(self.order));
                 let opening = Opening {
                     branch: &self.request.branch,
@@ -318,6 +352,9 @@ impl Follower<'_> {
             return Ok(asked(head));
         }
         let Some(opened) = &self.request.opened else { return Ok(Vec::new()) };
+        if let Err(reason) = self.bring_base()? {
+            return Ok(self.waits(reason));
+        }
         crash::point("request.before-merge");
         let ask = words::merge(&place, opened.number, &head, &self.settings);
         let answer = self.asked(&place, ask, false)?;
@@ -364,7 +401,10 @@ fn words_of_body(order: &Order) -> String {
     let usual = || words::body(&order.spec, &order.run.id);
     match order.is_request_of_run() {
         true => (order.site.summary)().map_or_else(usual, |text| words::body_of_run(&text, &order.run.id)),
-        false => usual(),
+        false => {
+            let below: Vec<&str> = order.below.iter().map(|below| below.name.as_str()).collect();
+            words::stands_on(&below) + &usual()
+        }
     }
 }
 

@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 use piton_core::plan::{TaskId, TaskSpec};
 use piton_core::prompt::Advice;
 use piton_core::run::line::Stage;
-use piton_core::run::{Action, Proof, Status};
+use piton_core::run::{Action, Proof, Status, Task};
 
 use super::briefing::{self, Briefing};
-use super::order::{Member, Neighbour, Order, Running};
+use super::order::{Below, Member, Neighbour, Order, Running};
 use super::{EngineError, Loop, ask, context};
 use crate::secrets;
 
@@ -42,7 +42,12 @@ impl Loop<'_> {
                 Briefing { failure, ..Briefing::default() }
             }
         };
+        // The state of an engine is whole.
+        let on = self.state.footings(&task).ok().flatten();
+        let below = self.below(&task);
         let order = Order {
+            on,
+            below,
             action: action.clone(),
             site: Arc::clone(&self.site),
             run: Arc::new(run),
@@ -66,6 +71,18 @@ impl Loop<'_> {
             order.running.stop();
         }
         Ok(Some(order))
+    }
+
+    /// The open requests that a task's own was proven on.
+    fn below(&self, task: &Task) -> Vec<Below> {
+        let Some(request) = task.progress.request.as_deref() else { return Vec::new() };
+        let open = request.on.iter().filter_map(|footing| {
+            let below = self.state.task(&footing.task).ok().flatten()?;
+            let request = below.progress.request.as_deref().filter(|_| below.decided == Status::Merging)?;
+            let is_open = request.opened.is_some() && request.merged.is_none();
+            is_open.then(|| Below { name: request.name(), branch: request.branch.clone() })
+        });
+        open.collect()
     }
 
     /// Looked for once; what is added meanwhile is heard of.

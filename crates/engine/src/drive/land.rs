@@ -13,7 +13,7 @@ use piton_core::run::{
 
 use super::order::{Neighbour, Order, Trouble, commit_of};
 use super::round::{self, OnRed, Passes, Subject};
-use super::{check, feedback, follow, whole, work};
+use super::{check, feedback, follow, stack, whole, work};
 use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Repo};
 use crate::{checks, clock, crash};
 
@@ -28,6 +28,8 @@ const LOOKED_AT: usize = 50;
 /// A chain as it is merged into the target's tip.
 pub(super) struct Chain<'o> {
     pub tip: Oid,
+    /// What they are merged into: the tip, or what open requests make of it.
+    pub ground: Oid,
     pub tree: Oid,
     /// The merge that brings each member. One that has just landed has none.
     pub members: Vec<(&'o Task, Oid)>,
@@ -42,8 +44,12 @@ pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> 
         let (task, fence) = (order.task.id.clone(), order.fence());
         return Ok(vec![Command::LandingWaits { task, fence, reason }]);
     }
-    let merged = if order.is_request_of_run() { whole::merge(order)? } else { merge(order, proof)? };
-    let Chain { tip, tree, members } = match merged {
+    let merged = match order.is_request_of_run() {
+        true => whole::merge(order)?,
+        false if order.task.progress.stacked => stack::merge(order, proof)?,
+        false => merge(order, proof)?,
+    };
+    let Chain { tip, ground, tree, members } = match merged {
         Ok(chain) => chain,
         Err(commands) => return Ok(commands),
     };
@@ -53,9 +59,13 @@ pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> 
         return Ok(vec![ended(ProofEnd::Dropped { reason }, Vec::new())]);
     }
     // Whom agents judge, or who meets somebody they judged, is proven alone.
-    let untouched = if order.ahead.is_empty() { untouched(order, &tip, &tree)? } else { Vec::new() };
+    let untouched = if order.ahead.is_empty() { untouched(order, &ground, &tree)? } else { Vec::new() };
     let all = judges(order, &untouched);
-    if let Some(reason) = order.site.red_tip.reason_for(&tip, &all) {
+    let stands = order.on.as_ref().is_some_and(|on| !on.is_empty());
+    if let Some(reason) = order.site.red_tip.reason_for(&ground, &all) {
+        if stands {
+            return Ok(vec![stack::unstack(order, Some(reason))]);
+        }
         let (task, fence) = (order.task.id.clone(), order.fence());
         return Ok(vec![Command::LandingWaits { task, fence, reason }]);
     }
@@ -70,8 +80,12 @@ pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> 
         let of = verdict::whose(order.chain(), &verdict::red(&results));
         return Ok(vec![ended(ProofEnd::Red { reason, of }, Vec::new())]);
     }
-    if let Some(waits) = target_is_red(order, &tip, &all, &results)? {
-        return Ok(vec![waits]);
+    if let Some(reason) = target_is_red(order, &ground, &all, &results)? {
+        let (task, fence) = (order.task.id.clone(), order.fence());
+        return Ok(vec![match stands {
+            true => stack::unstack(order, Some(reason)),
+            false => Command::LandingWaits { task, fence, reason },
+        }]);
     }
     if on_red == OnRed::GoOn && is_doubtful(&results) {
         // If the target has not moved, the merge has the very files of the work.
@@ -85,7 +99,7 @@ pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> 
             return red_by_itself(order, by_itself);
         }
     }
-    if let Some(failed) = red(order, &tip, &all, &results) {
+    if let Some(failed) = red(order, &ground, &all, &results) {
         return Ok(vec![failed]);
     }
     repo.sync_objects(members.iter().map(|(_, commit)| commit))?;
@@ -99,7 +113,11 @@ pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> 
         Carried { task, fence, commit: commit.clone() }
     };
     let before = members[..members.len() - 1].iter().map(carried).collect();
-    let (task, fence, intent) = (order.task.id.clone(), order.fence(), Intent { old: tip, candidate });
+    let (task, fence, intent) = (
+        order.task.id.clone(),
+        order.fence(),
+        Intent { old: tip, candidate, on: order.on.clone().unwrap_or_default() },
+    );
     // While another lands, this one is known to have passed.
     let passed = ended(ProofEnd::Passed { tree: tree.clone() }, results.clone());
     Ok(vec![Command::PrepareLanding { task, fence, tree, intent, before, results, untouched }, passed])
@@ -190,7 +208,7 @@ fn merge(order: &Order, proof: u64) -> Result<Result<Chain<'_>, Vec<Command>>, T
         members.push((task, at.clone()));
     }
     let tree = tree.ok_or_else(|| Trouble::Transient("there is nothing to land".to_owned()))?;
-    Ok(Ok(Chain { tip, tree, members }))
+    Ok(Ok(Chain { ground: tip.clone(), tip, tree, members }))
 }
 
 /// Its checks have passed nowhere yet.
@@ -224,7 +242,7 @@ fn target_is_red(
     tip: &Oid,
     all: &[&Check],
     results: &[CheckResult],
-) -> Result<Option<Command>, Trouble> {
+) -> Result<Option<String>, Trouble> {
     if results.iter().any(|result| matches!(result.verdict, Verdict::Impossible { .. })) {
         return Ok(None);
     }
@@ -244,13 +262,15 @@ fn target_is_red(
     let found = round::run_on(order, &foreign, &bare)?;
     let Some(reason) = verdict::reason(&found) else { return Ok(None) };
     let target = order.target()?;
-    let reason = format!(
-        "`{target}` itself is red at {}, without any task: {reason}. Nothing lands until somebody commits a fix to it",
-        tip.short()
-    );
+    let reason = match order.on.as_deref() {
+        None | Some([]) => format!(
+            "`{target}` itself is red at {}, without any task: {reason}. Nothing lands until somebody commits a fix to it",
+            tip.short()
+        ),
+        Some(_) => format!("the open requests below it are red on `{target}` without it: {reason}"),
+    };
     order.site.red_tip.keep(tip, verdict::red(&found), &reason);
-    let (task, fence) = (order.task.id.clone(), order.fence());
-    Ok(Some(Command::LandingWaits { task, fence, reason }))
+    Ok(Some(reason))
 }
 
 /// Whether checks are red that may be so for several reasons.
@@ -441,7 +461,7 @@ pub(super) fn move_target(order: &Order) -> Result<Vec<Command>, Trouble> {
     let (task, fence) = (order.task.id.clone(), order.fence());
     let (repo, target) = (order.repo()?, order.target()?);
     let intent = order.task.progress.intent.as_ref();
-    let Intent { old, candidate } =
+    let Intent { old, candidate, .. } =
         intent.ok_or_else(|| Trouble::Transient("no landing is under way".to_owned()))?;
     let lease = LandingLease::take(repo, target)?;
     let landed = Command::Landed { task: task.clone(), fence, commit: candidate.clone() };

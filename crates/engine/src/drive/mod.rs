@@ -27,6 +27,7 @@ mod plan;
 mod reconcile;
 mod remarks;
 mod round;
+mod stack;
 mod whole;
 mod wind_up;
 mod work;
@@ -374,7 +375,7 @@ impl<'o> Loop<'o> {
         let (mut awaiting, soon_free) = (0, wanted.iter().filter(may_clean).count());
         for action in wanted.clone() {
             match action {
-                Action::Start { .. } | Action::BeginProof { .. } => {}
+                Action::Start { .. } | Action::Unstack { .. } | Action::BeginProof { .. } => {}
                 action if self.under_way.contains_key(&action) => {}
                 Action::Prove { .. } if !self.has_room_for_a_proof() => {}
                 // The slot of a task that is over has its caches, and a new one has none.

@@ -12,7 +12,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::order::Pairs;
 use piton_core::plan::{Check, Digest, Oid, RepoPath, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
-use piton_core::run::{self, Action, CheckResult, CheckRun, Class, Command, Note, Run, Task};
+use piton_core::run::{self, Action, CheckResult, CheckRun, Class, Command, Footing, Note, Run, Task};
 use piton_core::time::Span;
 
 use super::briefing::Briefing;
@@ -143,6 +143,10 @@ pub(super) struct Order {
     pub ahead: Vec<Member>,
     /// Of a proof that has passed: the tree on which it did.
     pub passed: Option<Oid>,
+    /// The open requests that it stands on. `None`: one of them is not there.
+    pub on: Option<Vec<Footing>>,
+    /// What its own request was proven on, as long as that is open: names and branches.
+    pub below: Vec<Below>,
     /// The tasks that landed since the oldest base among these.
     pub neighbours: Vec<Neighbour>,
     pub running: Running,
@@ -152,6 +156,13 @@ pub(super) struct Order {
     pub ran: Arc<Mutex<Ran>>,
     /// Of a proof: where its checks run.
     pub _lane: Option<Arc<Lane>>,
+}
+
+/// An open request that another one stands on.
+#[derive(Clone, Debug)]
+pub(super) struct Below {
+    pub name: String,
+    pub branch: String,
 }
 
 /// A candidate for landing.

@@ -38,9 +38,11 @@ pub(super) fn despite_kills<T>(
 /// Every end is a command, a panic too: a lost worker would hold its slot for ever.
 fn carry_out(order: &Order) -> Vec<Command> {
     let act = || match &order.action {
-        Action::Start { .. } | Action::BeginProof { .. } | Action::Context | Action::Ask { .. } => {
-            Ok(Vec::new())
-        }
+        Action::Start { .. }
+        | Action::Unstack { .. }
+        | Action::BeginProof { .. }
+        | Action::Context
+        | Action::Ask { .. } => Ok(Vec::new()),
         Action::Prepare { .. } => work::prepare(order),
         Action::Work { pass, .. } => work::work(order, *pass),
         Action::Capture { pass, .. } => work::capture(order, *pass),

@@ -56,5 +56,5 @@ pub(super) fn merge(order: &Order) -> Result<Result<Chain<'_>, Vec<Command>>, Tr
             }
         }));
     }
-    Ok(Ok(Chain { tip, tree, members: vec![(&order.task, at)] }))
+    Ok(Ok(Chain { ground: tip.clone(), tip, tree, members: vec![(&order.task, at)] }))
 }

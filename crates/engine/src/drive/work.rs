@@ -8,6 +8,7 @@ use piton_core::time::Span;
 use piton_core::{answer, message};
 
 use super::order::{Order, Trouble};
+use super::stack::{self, Ground};
 use super::{briefing, budget, copy, fence, iteration};
 use crate::agent::PROMPT;
 use crate::check_worktrees::{CopyError, copy_file, files_to_copy};
@@ -51,7 +52,12 @@ fn make_place(order: &Order, meanwhile: impl FnOnce(&Worktree)) -> Result<Vec<Co
     let base = if order.run.settings.no_commits {
         snapshot(order, &mut commands)?
     } else {
-        let (worktree, base, fresh) = worktree_on_base(order, &mut landed, &mut commands, meanwhile)?;
+        let tip = match stack::ground(order, &order.tip()?)? {
+            Ground::At(tip) => tip,
+            Ground::Gone => return Ok(vec![stack::unstack(order, None)]),
+            Ground::Conflict(reason) => return Ok(vec![stack::unstack(order, Some(reason))]),
+        };
+        let (worktree, base, fresh) = worktree_on_base(order, tip, &mut landed, &mut commands, meanwhile)?;
         if fresh {
             if order.workplace()? != order.named_place()? {
                 // A slot that cannot be filled is cold: that costs time, and nothing else.
@@ -74,6 +80,7 @@ fn make_place(order: &Order, meanwhile: impl FnOnce(&Worktree)) -> Result<Vec<Co
 /// The worktree, the commit its work is based on, and whether it has to be set up.
 fn worktree_on_base(
     order: &Order,
+    tip: Oid,
     landed: &mut u32,
     commands: &mut Vec<Command>,
     meanwhile: impl FnOnce(&Worktree),
@@ -83,10 +90,11 @@ fn worktree_on_base(
     let progress = &order.task.progress;
     let rescue = rescue(order);
     let mut note = |kept: Option<Rescued>| commands.extend(kept.map(|kept| order.rescued(kept)));
-    let tip = order.tip()?;
     // What was done counts, also where the worktree has to be made again; but not on a base that was taken back.
     // The request of the run may be based on what its branch does not have yet.
-    let stands = |base: &&Oid| order.is_request_of_run() || repo.is_ancestor(base, &tip).unwrap_or(false);
+    // So may what stands on open requests.
+    let is_apart = order.is_request_of_run() || progress.stacked;
+    let stands = |base: &&Oid| is_apart || repo.is_ancestor(base, &tip).unwrap_or(false);
     let base = progress.base.as_ref().filter(stands);
     let start = base.map_or(&tip, |base| progress.commit.as_ref().unwrap_or(base));
     let (dir, name) = (order.worktree_dir()?, order.named_place()?);
@@ -132,7 +140,12 @@ fn worktree_on_base(
         }
         return Ok((worktree, tip, true));
     };
-    let onto = progress.behind.as_ref().unwrap_or(base);
+    let onto = match &progress.behind {
+        // What it stands on may have become something else since.
+        Some(_) if progress.stacked => &stack::instead_of_base(order, &tip)?,
+        Some(behind) => behind,
+        None => base,
+    };
     let fresh = !whole || progress.behind.is_some();
     if let Some(commit) = progress.commit.as_ref().filter(|_| fresh) {
         note(worktree.bring_up_to(onto, commit, &rescue)?.rescued);

@@ -94,7 +94,18 @@ impl Repo {
         self.commit_tree_as(&["commit-tree"], tree, parents, message, author)?.oid()
     }
 
-    /// The same for the person's history: signed if their own commits are.
+    /// A commit of Piton's own that is the same one whenever it is made of the same: it has the time of its latest parent.
+    pub fn commit_again(&self, tree: &Oid, parents: &[&Oid], message: &str) -> Result<Oid, GitError> {
+        let words = parents.iter().map(|parent| parent.as_str());
+        let times = self.git().call(["log", "--no-walk", "--format=%ct"]).args(words).arg("--").line()?;
+        let latest =
+            times.lines().filter_map(|time| time.trim().parse::<u64>().ok()).max().unwrap_or_default();
+        let date = format!("@{latest} +0000");
+        let call = self.commit_tree_as(&["commit-tree"], tree, parents, message, None)?;
+        call.env("GIT_AUTHOR_DATE", &date).env("GIT_COMMITTER_DATE", &date).oid()
+    }
+
+    /// The same as [`Repo::commit_tree`] for the person's history: signed if their own commits are.
     pub fn commit_work(
         &self,
         tree: &Oid,

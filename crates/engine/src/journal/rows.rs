@@ -114,6 +114,8 @@ struct Rest {
     agent: Option<String>,
     #[serde(skip_serializing_if = "is_zero")]
     held: u32,
+    #[serde(skip_serializing_if = "is_zero")]
+    open: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     outside: Vec<Awaited>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -192,6 +194,7 @@ impl TaskRow {
             waiting,
             dead,
             held,
+            open,
             outside,
             judges,
             reviewers,
@@ -226,6 +229,7 @@ impl TaskRow {
             reviews: reviews.clone(),
             agent: (agent != USUAL_AGENT).then(|| agent.clone()),
             held: *held,
+            open: *open,
             outside: outside.clone(),
             holder: holder.clone(),
             reopened: *reopened,
@@ -323,6 +327,7 @@ impl TaskRow {
             waiting: self.waiting,
             dead: self.dead,
             held: rest.held,
+            open: rest.open,
             outside: rest.outside,
             judges: rest.judges,
             reviewers: rest.reviewers,

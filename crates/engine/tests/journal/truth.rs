@@ -259,7 +259,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
         },
         Status::Verifying | Status::Verified => {
             let results = results(dice, &all_judges(state));
-            let intent = Intent { old: oid(1), candidate: oid(9000 + fence) };
+            let intent = Intent { old: oid(1), candidate: oid(9000 + fence), on: Vec::new() };
             Command::PrepareLanding {
                 task: id,
                 fence,

@@ -120,6 +120,7 @@ impl Ours {
         let own = oid(u64::MAX - index(&task) as u64);
         let command = match action {
             Action::Start { .. }
+            | Action::Unstack { .. }
             | Action::BeginProof { .. }
             | Action::Context
             | Action::Request { .. }
@@ -285,7 +286,7 @@ impl Ours {
         let is_same =
             open.iter().map(|id| index(id)).chain(world.landed.iter().copied()).collect::<Tree>() == *tree;
         let old = if is_same { head(world) } else { tip.clone() };
-        let intent = Intent { old, candidate: here.clone() };
+        let intent = Intent { old, candidate: here.clone(), on: Vec::new() };
         let (tree, results) = (here.clone(), vec![passed()]);
         let prepare =
             Command::PrepareLanding { task, fence, tree, intent, before, results, untouched: Vec::new() };
@@ -310,7 +311,7 @@ impl Ours {
     /// Move the head to the candidate, if it is where the candidate was built.
     fn move_head(&mut self, world: &mut World<'_>, id: &TaskId) -> bool {
         let Some(task) = self.task(id).cloned() else { return false };
-        let Some(Intent { old, candidate }) = task.progress.intent.clone() else { return false };
+        let Some(Intent { old, candidate, .. }) = task.progress.intent.clone() else { return false };
         let (id, fence) = (task.id, task.fence);
         if old != head(world) {
             let reason = "the head has moved".to_owned();

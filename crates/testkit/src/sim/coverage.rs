@@ -187,6 +187,14 @@ pub const REQUEST_SITUATIONS: &[&str] = &[
     "a run landed as a whole",
     "a group landed as a whole",
     "somebody pushed to the target of the run's request",
+    "stands on an open request",
+    "stands on several open requests",
+    "a person merged what stands on an open request",
+    "stacked work was carried over",
+    "stacked work conflicts with what it stands on",
+    "requests that a task stands on conflict",
+    "request: waits for what it stood on",
+    "request: waits until others have landed",
     "all completed",
 ];
 

@@ -202,9 +202,8 @@ impl Git {
         }
     }
 
-    pub(super) fn make_worktree(&mut self, task: usize) {
-        let tip = self.target;
-        let tree = self.tip().clone();
+    pub(super) fn make_worktree(&mut self, task: usize, tip: CommitNo) {
+        let tree = self.tree(tip).clone();
         self.worktrees.insert(task, Worktree { head: tip, merged: None, base: tip, tree });
     }
 

@@ -2,17 +2,21 @@
 
 use piton_core::plan::{Check, Digest, TaskId, TaskSpec};
 use piton_core::run::line::{ProofEnd, Stage};
-use piton_core::run::{Action, Carried, CheckResult, Class, Command, Intent, Status, Task, Verdict, verdict};
+use piton_core::run::{
+    Action, Carried, CheckResult, Class, Command, Footing, Intent, Status, Task, Verdict, verdict,
+};
 
 use super::Sabotage;
 use super::driver::Sim;
 use super::git::{CommitNo, commit_no, oid};
 use super::scenario::index;
+use super::stacks::NoGround;
 use super::world::Checking;
 
 /// A chain as it is merged.
 struct Merged {
     tip: CommitNo,
+    on: Vec<Footing>,
     /// Those that are not in the target yet, and the commit of each.
     members: Vec<(Task, CommitNo)>,
 }
@@ -29,9 +33,10 @@ impl Sim {
         }
         let merged = match members.as_slice() {
             [task] if self.run().is_its_request(&task.id) => self.merge_whole(task),
+            [task] if task.progress.stacked => self.merge_stacked(number, task),
             _ => self.merge_chain(action, number, &members),
         };
-        let Merged { tip, members: merging } = match merged {
+        let Merged { tip, on, members: merging } = match merged {
             Ok(merged) => merged,
             Err(commands) => return commands,
         };
@@ -73,7 +78,7 @@ impl Sim {
         if results.iter().any(|result| result.verdict != Verdict::Pass) {
             return self.red_together(number, &members, tip, &verdict::red(&results));
         }
-        let intent = Intent { old: oid(tip), candidate: oid(top) };
+        let intent = Intent { old: oid(tip), candidate: oid(top), on };
         let carried = |(task, commit): &(Task, CommitNo)| {
             let (task, fence) = (task.id.clone(), task.fence);
             Carried { task, fence, commit: oid(*commit) }
@@ -141,7 +146,7 @@ impl Sim {
             at = self.git.commit_landing(merged, &[at, verified], index(&task.id), content);
             merging.push((task.clone(), at));
         }
-        Ok(Merged { tip, members: merging })
+        Ok(Merged { tip, on: Vec::new(), members: merging })
     }
 
     /// The branch of a run that lands as a whole, merged into the tip of what its request is for.
@@ -167,7 +172,46 @@ impl Sim {
             self.git.target = at;
             return Err(self.nothing_to_land(task));
         }
-        Ok(Merged { tip, members: vec![(task.clone(), at)] })
+        Ok(Merged { tip, on: Vec::new(), members: vec![(task.clone(), at)] })
+    }
+
+    /// The work of a task merged into what it stands on, or carried over there where that has become something else.
+    fn merge_stacked(&mut self, number: u64, task: &Task) -> Result<Merged, Vec<Command>> {
+        let gone = || vec![ended(number, ProofEnd::Dropped { reason: "it is not there".to_owned() })];
+        let ground = match self.ground(task) {
+            Ok(ground) => ground,
+            Err(NoGround::Gone) => return Err(gone()),
+            Err(no) => {
+                let (task, fence, reason) = (task.id.clone(), task.fence, no.reason());
+                return Err(vec![Command::Unstack { task, fence, reason }]);
+            }
+        };
+        let (tip, at) = (self.git.target, ground.commit);
+        let verified = task.progress.commit.as_ref().and_then(commit_no).ok_or_else(Vec::new)?;
+        let onto = self.instead_of(&task.progress, at);
+        let is_there = self.git.is_ancestor(verified, at);
+        if is_there || task.may_stay_as_it_is() && self.git.tree(verified) == self.git.tree(at) {
+            if !ground.on.is_empty() {
+                return Err(gone());
+            }
+            if task.may_stay_as_it_is() {
+                return Err(self.nothing_to_land(task));
+            }
+            let (task, commit) = (task.id.clone(), oid(verified));
+            return Err(vec![Command::LandingFound { task, commit, reason: "it is there".to_owned() }]);
+        }
+        let (merged, conflicts) = self.git.merge(verified, onto);
+        if !conflicts.is_empty() {
+            self.coverage.saw("stacked work conflicts with what it stands on");
+            return Err(failed(task, at, "conflict"));
+        }
+        let parents = if onto == at { vec![at, verified] } else { vec![at] };
+        if onto != at {
+            self.coverage.saw("stacked work was carried over");
+        }
+        let content = self.scenario.spec(&task.id).map(TaskSpec::content);
+        let commit = self.git.commit_landing(merged, &parents, index(&task.id), content);
+        Ok(Merged { tip, on: ground.on, members: vec![(task.clone(), commit)] })
     }
 
     fn red_together(&mut self, number: u64, members: &[Task], tip: CommitNo, red: &[Digest]) -> Vec<Command> {
@@ -229,7 +273,7 @@ impl Sim {
 
     pub(super) fn move_target(&mut self, action: &Action, task: &Task) -> Vec<Command> {
         let (id, fence) = (task.id.clone(), task.fence);
-        let Some(Intent { old, candidate }) = task.progress.intent.clone() else { return Vec::new() };
+        let Some(Intent { old, candidate, .. }) = task.progress.intent.clone() else { return Vec::new() };
         let (Some(from), Some(to)) = (commit_no(&old), commit_no(&candidate)) else { return Vec::new() };
         let landed = vec![Command::Landed { task: id.clone(), fence, commit: candidate.clone() }];
         let blind = self.sabotage == Some(Sabotage::LandBlindly);

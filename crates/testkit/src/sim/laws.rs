@@ -9,6 +9,8 @@ use piton_core::run::{
     Status, StopReason, Task, is_current,
 };
 
+use piton_core::run::request::Step;
+
 use super::attempts;
 use super::claims::{
     completion_has_evidence, nothing_builds_on_uncommitted, only_the_bound_are_released, says_no_change,
@@ -22,6 +24,7 @@ use super::providers;
 use super::requests;
 use super::scenario::task_id;
 use super::siblings::{starts_wait_for_other_lists, waiting_is_derived};
+use super::stacks;
 
 pub(super) type Verdict = Result<(), String>;
 pub(super) type Broken = (&'static str, String);
@@ -30,6 +33,8 @@ pub(super) type Broken = (&'static str, String);
 pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("starts_wait_for_dependencies", starts_wait_for_dependencies(sim, event))?;
     named("starts_wait_for_other_lists", starts_wait_for_other_lists(sim, event))?;
+    named("merged_after_what_it_stands_on", stacks::merged_after_what_it_stands_on(sim, event))?;
+    named("stands_on_what_is_proven", stacks::stands_on_what_is_proven(sim, event))?;
     named("barriers_hold", barriers_hold(sim, event))?;
     named("budgets_end_as_planned", budgets_end_as_planned(sim, event))?;
     named("merges_are_green", requests::merges_are_green(sim, event))?;
@@ -102,12 +107,17 @@ pub(super) fn known<'s>(sim: &'s Sim, id: &TaskId) -> Option<&'s Task> {
     sim.state.task(id).ok().flatten()
 }
 
-/// No task starts before everything it depends on is completed, or skipped by a person.
+/// No task starts before everything it depends on is completed, or skipped by a person. With stacks the engine may start it
+/// on open requests.
 fn starts_wait_for_dependencies(sim: &Sim, event: &Event) -> Verdict {
-    let Event::AttemptStarted { task, .. } = event else { return Ok(()) };
+    let Event::AttemptStarted { task, holder, .. } = event else { return Ok(()) };
+    let stands = |need: &TaskId| {
+        *holder == Holder::Engine && known(sim, need).is_some_and(|it| stacks::may_stand_on(sim, it))
+    };
     let needs = sim.scenario.spec(task).map(|spec| spec.depends_on.as_slice()).unwrap_or_default();
     let open = needs.iter().find(|need| {
-        known(sim, need).is_none_or(|t| !matches!(t.decided, Status::Completed | Status::Skipped))
+        let is_done = |t: &Task| matches!(t.decided, Status::Completed | Status::Skipped);
+        !known(sim, need).is_some_and(is_done) && !stands(need)
     });
     open.map_or(Ok(()), |open| Err(format!("{task} starts before {open} is done")))
 }
@@ -265,7 +275,9 @@ fn is_judged_again(sim: &Sim, id: &TaskId) -> bool {
 
 /// A task's landing is in the target's history once, unless a person rewound the target.
 fn lands_once(sim: &Sim, event: &Event) -> Verdict {
-    if sim.people.rewound || !matches!(event, Event::Completed { .. }) {
+    // What was merged with a request above it is in the history once more when its own is merged.
+    let is_told_twice = sim.people.rewound || sim.people.overtook;
+    if is_told_twice || !matches!(event, Event::Completed { .. }) {
         return Ok(());
     }
     // Another task under the same id lands, too.
@@ -294,7 +306,7 @@ fn lands_once(sim: &Sim, event: &Event) -> Verdict {
 /// for a check.
 fn landings_were_observed(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
     if let (Event::Request { fact: RequestFact::Prepared { base, head, .. }, .. }, Some(old)) = (event, old) {
-        return is_observed(sim, old, &Intent { old: base.clone(), candidate: head.clone() });
+        return is_observed(sim, old, &Intent { old: base.clone(), candidate: head.clone(), on: Vec::new() });
     }
     let (Event::LandingPrepared { task, intent, before, .. }, Some(old)) = (event, old) else {
         return Ok(());
@@ -459,6 +471,12 @@ fn dependencies_are_counted(sim: &Sim) -> Verdict {
         let needs = || spec.depends_on.iter().filter_map(|id| known(sim, id)).map(Task::status);
         let waiting = needs().filter(|status| !status.satisfies()).count();
         let dead = needs().filter(|status| status.is_dead()).count();
+        let is_open = |task: &&Task| {
+            let request = task.progress.request.as_deref().filter(|it| it.opened.is_some());
+            task.decided == Status::Merging && request.is_some_and(|it| it.step > Step::Open)
+        };
+        let open = spec.depends_on.iter().filter_map(|id| known(sim, id)).filter(is_open).count();
+        ensure(task.open as usize == open, || format!("{}: {} open, not {open}", spec.id, task.open))?;
         let fine = (task.waiting as usize, task.dead as usize) == (waiting, dead);
         let told = || format!("{}: {} and {}, not {waiting} and {dead}", spec.id, task.waiting, task.dead);
         ensure(fine, told)?;

@@ -28,6 +28,7 @@ mod rest;
 mod reviews;
 mod scenario;
 mod siblings;
+mod stacks;
 mod takeover;
 mod world;
 

@@ -21,6 +21,8 @@ pub(super) struct People {
     /// What is on the target is no longer only what Piton checked.
     pub(super) touched: bool,
     pub(super) rewound: bool,
+    /// Somebody merged a request before those that it stands on, and with them.
+    pub(super) overtook: bool,
     /// How often the target was moved.
     pub(super) moves: usize,
     /// Where the target was before it was rewound.

@@ -51,6 +51,12 @@ impl Host {
 }
 
 impl Sim {
+    /// Whether this was the head of a request of the task that its host knows.
+    pub(super) fn is_open_at(&self, task: usize, head: &Oid) -> bool {
+        let is_known = self.host.branches.contains_key(&task) && commit_no(head).is_some();
+        is_known && self.host.pulls.iter().any(|pull| pull.task == task)
+    }
+
     /// Take one step of a task's request.
     pub(super) fn request(&mut self, action: &Action, task: &Task, step: Step) -> Vec<Command> {
         let Some(request) = task.progress.request.clone() else { return Vec::new() };
@@ -254,6 +260,11 @@ impl Sim {
         *self.host_target() = commit;
         // What fits together there is for the host to say, or for the person who merged it.
         self.people.touched |= !by_piton;
+        let request = self.task(&task_id(pull.task)).and_then(|task| task.progress.request.clone());
+        if !by_piton && request.is_some_and(|request| !request.on.is_empty()) {
+            self.coverage.saw("a person merged what stands on an open request");
+            self.people.overtook = true;
+        }
         let pull = &mut self.host.pulls[at];
         (pull.phase, pull.by_piton) = (PullPhase::Merged(commit), by_piton);
         self.coverage.saw(if squash { "squashed by the host" } else { "merged by the host" });
@@ -321,6 +332,8 @@ impl Sim {
         let Event::Request { fact, .. } = event else { return };
         self.coverage.saw(match fact {
             RequestFact::Prepared { .. } => "request: prepared",
+            RequestFact::Unstacked { until_landed: true, .. } => "request: waits until others have landed",
+            RequestFact::Unstacked { .. } => "request: waits for what it stood on",
             RequestFact::MergeBegins { .. } => "request: merge begins",
             RequestFact::SentBack { .. } => "request: sent back",
             RequestFact::Returned { .. } => "request: brought up to the target",

@@ -202,6 +202,11 @@ impl Scenario {
         let merge = MergeBy::ALL[rng.below(3)].1;
         let mut requests = Requests { merge, ..Requests::default() };
         // No random number is drawn, so that seeds keep their meaning.
+        // A third of all. Those with seven tasks go one after the other, and cannot be stacked.
+        if matches!(scenario.plan.tasks.len(), 4 | 5 | 8) {
+            requests.stack = true;
+            depend_on_each_other(&mut scenario);
+        }
         if scenario.plan.tasks.len().is_multiple_of(3) {
             requests.per = if merge == MergeBy::Host { Per::Run } else { Per::Batch };
             let used = |nth: usize| scenario.plan.tasks.iter().any(|spec| spec.group as usize == nth);
@@ -239,6 +244,27 @@ impl Scenario {
 
     pub(super) fn spec(&self, id: &TaskId) -> Option<&TaskSpec> {
         self.plan.tasks.iter().find(|spec| &spec.id == id)
+    }
+}
+
+/// Tasks that wait for none depend on those before them: two beside each other, one on both, two on that one, and so on.
+/// Those beside each other may write into the same register.
+fn depend_on_each_other(scenario: &mut Scenario) {
+    let count = scenario.plan.tasks.len();
+    for spec in scenario.plan.tasks.iter_mut().filter(|spec| spec.depends_on.is_empty()) {
+        let place = index(&spec.id);
+        let before = match place % 3 {
+            2 => [place.checked_sub(1), place.checked_sub(2)],
+            0 => [place.checked_sub(1), None],
+            _ => [place.checked_sub(2), None],
+        };
+        spec.depends_on = before.into_iter().flatten().map(task_id).collect();
+    }
+    let beside = if count == 4 { [0, 1] } else { [3, 4] };
+    for place in beside {
+        if let Some(register) = scenario.subjects.registers.get_mut(place) {
+            *register = Some(1);
+        }
     }
 }
 

@@ -57,6 +57,7 @@ impl Sim {
         }
         match action {
             Action::Start { .. }
+            | Action::Unstack { .. }
             | Action::BeginProof { .. }
             | Action::Work { .. }
             | Action::Context
@@ -103,6 +104,13 @@ impl Sim {
 
     fn prepare(&mut self, task: &Task) -> Vec<Command> {
         let place = self.place(task);
+        let tip = match self.ground(task) {
+            Ok(ground) => ground.commit,
+            Err(no) => {
+                let (task, fence, reason) = (task.id.clone(), task.fence, no.reason());
+                return vec![Command::Unstack { task, fence, reason }];
+            }
+        };
         let mut commands = Vec::new();
         // First the count, then the tip: what lands in between is judged once too often, never too seldom.
         let mut landed = self.run().landed;
@@ -117,11 +125,12 @@ impl Sim {
                     commit: oid(commit),
                 });
             }
-            self.git.make_worktree(place);
+            self.git.make_worktree(place, tip);
             self.in_place(place);
         } else if let Some(behind) = &task.progress.behind {
             let is_whole = self.run().is_its_request(&task.id);
-            let upto = commit_no(behind).filter(|_| is_whole).unwrap_or(self.git.target);
+            let upto = commit_no(behind).filter(|_| is_whole).unwrap_or(tip);
+            let upto = self.instead_of(&task.progress, upto);
             self.git.bring_up(place, upto);
         } else {
             landed = task.progress.landed_at_base;

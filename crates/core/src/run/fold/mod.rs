@@ -215,8 +215,8 @@ impl State {
                     task.progress.uncommitted.clear();
                     task.progress.process = None;
                     task.progress.agent = agent;
-                    task.progress.ready = recheck;
-                    task.progress.agent_done = recheck;
+                    (task.progress.ready, task.progress.agent_done) = (recheck, recheck);
+                    task.stand_on_what_is_open();
                     task.progress.confirmations = 0;
                     task.progress.confirmed &= recheck;
                     task.progress.already.take_if(|_| !recheck);

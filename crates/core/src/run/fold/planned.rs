@@ -34,6 +34,7 @@ impl State {
             holder: None,
             not_before: None,
             waiting: 0,
+            open: 0,
             dead: 0,
             held: 0,
             outside: Vec::new(),
@@ -102,6 +103,7 @@ impl State {
             }
             task.spec_seq = seq;
             task.waiting = counted.waiting;
+            task.open = counted.open;
             task.dead = counted.dead;
             task.held = counted.held;
             task.outside = awaited(spec, &task.outside);
@@ -135,6 +137,7 @@ impl State {
         let needs = self.links.get(&task.id).map(|links| links.needs.clone()).unwrap_or_default();
         let of = |id: &TaskId| self.tasks.get(id).map_or(Status::Pending, Task::status);
         task.waiting = count(&needs, |id| !of(id).satisfies());
+        task.open = count(&needs, |id| self.tasks.get(id).is_some_and(Task::has_open_request));
         task.dead = count(&needs, |id| of(id).is_dead());
         task.held = count(&needs, |id| of(id) == Status::Waiting);
     }

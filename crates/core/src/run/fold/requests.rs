@@ -2,7 +2,7 @@
 
 use super::super::request::{Request, RequestFact};
 use super::super::state::{Missing, State};
-use super::super::task::Status;
+use super::super::task::{Status, Task, release};
 use crate::plan::{MergeBy, TaskId};
 use crate::time::Timestamp;
 
@@ -42,10 +42,23 @@ impl State {
                     (task.progress.waits, task.progress.waits_since) = (None, None);
                     return;
                 }
+                RequestFact::Unstacked { reason, until_landed } => {
+                    unstack(task);
+                    task.progress.unstacked = until_landed.then(|| reason.clone());
+                    return;
+                }
                 _ => {}
             }
             task.progress.waits = task.progress.request.as_ref().map(|request| request.words());
             task.progress.waits_since.get_or_insert(at);
         })
     }
+}
+
+/// It goes back to those that wait. No attempt is spent, and what was done is judged again where it then stands.
+fn unstack(task: &mut Task) {
+    let has_work = task.decided != Status::InProgress;
+    release(task);
+    task.progress.recheck = has_work;
+    task.decided = if task.failure_seq.is_none() { Status::Pending } else { Status::Failed };
 }

@@ -138,6 +138,9 @@ impl<'a> Rules<'a> {
         results: &[CheckResult],
     ) -> Decision {
         let task = self.held(id, fence, &[Status::Verified])?;
+        if task.progress.stacked && task.waiting > 0 {
+            return Err(Refusal::stale(format!("what {id} depends on has not landed yet")));
+        }
         if !task.may_stay_as_it_is() {
             return Err(Refusal::because(format!("{id} must change something to be completed")));
         }

@@ -167,6 +167,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![Event::LandingReturned { task: task.clone(), fence: *fence, reason: reason.clone() }])
         }
         Command::Landed { task, fence, commit } => on.landed(task, *fence, commit),
+        Command::Unstack { task, fence, reason } => on.unstack(task, *fence, reason.as_deref()),
         Command::RequestMoved { task, fence, fact } => on.request_moved(task, *fence, fact),
         Command::RequestSeen { task, fence, seen, log, tip } => {
             on.request_seen(task, *fence, seen, log, tip.as_ref())
@@ -413,7 +414,7 @@ impl<'a> Rules<'a> {
             }
             Selection::Task(id) => {
                 let task = self.task(id)?;
-                if task.waiting > 0 || task.awaits_outside() {
+                if !self.state.is_met(task) || task.awaits_outside() {
                     return Err(self.waits_for(task)?);
                 }
             }
@@ -456,7 +457,8 @@ impl<'a> Rules<'a> {
                 }));
             }
         }
-        if task.waiting > 0 || task.awaits_outside() {
+        let is_met = task.waiting == 0 || *holder == Holder::Engine && self.state.is_met(task);
+        if !is_met || task.awaits_outside() {
             return Err(self.waits_for(task)?);
         }
         if turn == Turn::Own
@@ -551,7 +553,10 @@ impl<'a> Rules<'a> {
         } else {
             let settings = &self.run.settings;
             let judged_by_agents = settings.landing_checks.iter().any(|check| check.reviewer().is_some());
-            let lands = !settings.no_commits && !judged_by_agents && task.is_judged_where_it_lands(work);
+            // It would hold a place of the engine for as long as what it stands on is worked on.
+            let stands = self.run.stacks() && task.waiting > 0;
+            let lands =
+                !settings.no_commits && !judged_by_agents && !stands && task.is_judged_where_it_lands(work);
             Event::VerificationStarted { task: id.clone(), fence, lands }
         };
         Ok(vec![captured, then])

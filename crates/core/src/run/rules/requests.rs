@@ -5,7 +5,7 @@ use super::{Decision, Rules};
 use crate::plan::{Oid, TaskId};
 use crate::run::command::{Refusal, Stop};
 use crate::run::event::{Class, Event};
-use crate::run::request::{self, Judgement, LOOKS, Request, RequestFact, Seen, Step};
+use crate::run::request::{self, Judgement, LOOKS, Mergeable, Request, RequestFact, Seen, Step};
 use crate::run::task::{Carried, Intent, Proof, Status, Task};
 
 impl<'a> Rules<'a> {
@@ -20,12 +20,16 @@ impl<'a> Rules<'a> {
         if !before.is_empty() {
             return Err(Refusal::because(format!("{task} lands by a request of its own")));
         }
-        let Intent { old, candidate } = intent;
+        let Intent { old, candidate, on } = intent;
+        if self.state.footings(self.task(task)?)?.as_ref() != Some(on) {
+            return Err(Refusal::stale(format!("what {task} stands on has changed")));
+        }
         let fact = RequestFact::Prepared {
             branch: self.run.branch_of_request(task),
             base: old.clone(),
             head: candidate.clone(),
             tree: tree.clone(),
+            on: on.clone(),
         };
         Ok(Event::Request { task: task.clone(), fence, fact })
     }
@@ -71,6 +75,7 @@ impl<'a> Rules<'a> {
                 return Err(Refusal::stale(format!("the request of {id} is for another commit by now")));
             }
             RequestFact::Prepared { .. }
+            | RequestFact::Unstacked { .. }
             | RequestFact::MergeBegins { .. }
             | RequestFact::SentBack { .. }
             | RequestFact::Returned { .. }
@@ -102,7 +107,8 @@ impl<'a> Rules<'a> {
             .then(|| event(RequestFact::Seen { seen: Box::new(seen.clone()) }))
             .into_iter()
             .collect();
-        match request::judge(&settings, request, seen, tip, self.now) {
+        let judged = request::judge(&settings, request, seen, tip, self.now);
+        match self.on_its_footings(task, request, seen, judged)? {
             Judgement::Wait | Judgement::LookAtTarget => {}
             // Two merges at once would make a tree that nothing was proven on.
             Judgement::Merge if self.run.merging.as_ref().is_some_and(|other| other != id) => {}
@@ -124,6 +130,82 @@ impl<'a> Rules<'a> {
             }
         }
         Ok(events)
+    }
+
+    /// What a judgement comes to for a request that stands on others. It lands after them, proven again without them.
+    fn on_its_footings(
+        &self,
+        task: &Task,
+        request: &Request,
+        seen: &Seen,
+        judged: Judgement,
+    ) -> Result<Judgement, Stop> {
+        if request.on.is_empty() {
+            return Ok(judged);
+        }
+        let has_news = seen.wanted.iter().any(|remark| !request.delivered.contains(&remark.id));
+        match judged {
+            Judgement::Stuck { .. } => return Ok(judged),
+            Judgement::SendBack { .. } if has_news => return Ok(judged),
+            Judgement::Landed { .. } if task.waiting == 0 => return Ok(judged),
+            _ => {}
+        }
+        let up = |reason: &str| Judgement::BringUp { reason: format!("{reason}: {}", request.stands_on()) };
+        if task.waiting == 0 {
+            return Ok(up("what it stands on has landed"));
+        }
+        let now = self.state.footings(task)?;
+        let has_moved = now.is_some_and(|now| now != request.on);
+        let conflicts = seen.mergeable == Mergeable::Conflict;
+        Ok(match judged {
+            Judgement::SendBack { .. } | Judgement::BringUp { .. } | Judgement::Wait
+                if has_moved && (conflicts || !seen.red.is_empty()) =>
+            {
+                up("what it stands on has changed")
+            }
+            // What is red there as well is not its own fault.
+            Judgement::SendBack { .. } if !has_moved && self.is_green_below(request)? => judged,
+            Judgement::BringUp { .. } if conflicts && self.state.is_met(task) => judged,
+            _ => Judgement::Wait,
+        })
+    }
+
+    /// Whether the host's checks have passed on all that a request stands on, as it stands there.
+    fn is_green_below(&self, request: &Request) -> Result<bool, Stop> {
+        for footing in &request.on {
+            let below = self.task(&footing.task)?.progress.request.as_deref();
+            let seen = below.and_then(|below| below.seen.as_deref());
+            let is_green =
+                |seen: &Seen| seen.head == footing.head && seen.pending.is_empty() && seen.red.is_empty();
+            if !seen.is_some_and(is_green) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A task cannot stand on the open requests of what it depends on.
+    pub(super) fn unstack(&self, id: &TaskId, fence: u64, reason: Option<&str>) -> Decision {
+        let states = [Status::InProgress, Status::Verifying, Status::Verified, Status::Merging];
+        let task = self.held(id, fence, &states)?;
+        if !self.run.stacks() || task.waiting == 0 || !task.has_no_work_under_way() {
+            return Err(Refusal::stale(format!("{id} does not wait for what it stands on")));
+        }
+        let until_landed = reason.is_some();
+        let lost = self.state.lost_footings(task)?;
+        let reason = match reason {
+            Some(reason) => reason.to_owned(),
+            None if !lost.is_empty() => {
+                let lost: Vec<&str> = lost.iter().map(TaskId::as_str).collect();
+                format!("what it stands on has no open request now: {}", lost.join(", "))
+            }
+            None if task.decided == Status::InProgress && self.state.footings(task)?.is_none() => {
+                "what it was to stand on is proven again".to_owned()
+            }
+            None => return Err(Refusal::stale(format!("what {id} stands on is there"))),
+        };
+        let fact = RequestFact::Unstacked { reason, until_landed };
+        Ok(vec![Event::Request { task: id.clone(), fence, fact }])
     }
 
     /// An open request of the run lacks what a task has just landed on its branch.

@@ -147,6 +147,10 @@ impl Fold {
                 // The host has it from here on.
                 RequestFact::Opened { .. } => self.enter(task, Phase::Held, at, seq),
                 RequestFact::Merged { .. } => self.enter(task, Phase::Landing, at, seq),
+                RequestFact::Unstacked { .. } => {
+                    self.close(task, "waits for what it stands on", at);
+                    self.enter(task, Phase::Waiting, at, seq);
+                }
                 RequestFact::MergeBegins { .. }
                 | RequestFact::SentBack { .. }
                 | RequestFact::Pushed { .. }

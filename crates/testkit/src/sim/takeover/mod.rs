@@ -130,7 +130,7 @@ impl Sim {
     /// Work that lies in a worktree: committed or not, right or not.
     fn others_leave(&mut self, spec: &TaskSpec) -> Vec<CommitNo> {
         let place = index(&spec.id);
-        self.git.make_worktree(place);
+        self.git.make_worktree(place, self.git.target);
         let base = self.git.tip().clone();
         let worktree = self.git.worktrees.get_mut(&place).expect("just made");
         match self.rng.below(3) {
