@@ -130,6 +130,7 @@ pub(crate) fn settle_run(
         ),
         ("--land", args.is_by_requests().is_some_and(|by| by != facts.settings.requests.is_some())),
         ("--pr", args.pr.is_some_and(|pr| began_per != Some(pr.into()))),
+        ("--stack", args.stack && !facts.settings.requests.as_ref().is_some_and(|began| began.stack)),
         ("--author", args.author.is_some() && args.author != facts.settings.author),
         (
             "--base-branch",

@@ -100,6 +100,10 @@ pub(crate) struct RunArgs {
     /// How requests are merged [default: as `[requests]` says, else merge]
     #[arg(long, value_enum, value_name = "METHOD", requires = "by_request", help_heading = "Git")]
     pub merge_method: Option<MethodArg>,
+    /// Let a task begin on the open requests of what it depends on; it is merged after them [default: as `[requests]` says,
+    /// else no]
+    #[arg(long, requires = "by_request", help_heading = "Git")]
+    pub stack: bool,
     /// The remote whose host has the requests [default: as `[requests]` says, else origin]
     #[arg(long, value_name = "NAME", requires = "by_request", help_heading = "Git")]
     pub remote: Option<String>,
@@ -152,6 +156,7 @@ impl RunArgs {
         requests.per = self.pr.map_or(requests.per, Into::into);
         requests.merge = self.merge.map_or(requests.merge, Into::into);
         requests.method = self.merge_method.map_or(requests.method, Into::into);
+        requests.stack |= self.stack;
         requests.remote = self.remote.clone().unwrap_or(requests.remote);
         requests.poll = self.poll.map_or(requests.poll, Span::seconds);
         requests
@@ -187,6 +192,7 @@ impl RunArgs {
             pr: None,
             merge: None,
             merge_method: None,
+            stack: false,
             remote: None,
             poll: None,
             auto_answer: false,

@@ -15,7 +15,7 @@ use crate::sandbox::{Ended, Sandbox};
 use crate::syscalls::{seed, wish};
 
 /// Points that no reference run passes, each with the test that does. Keep it short.
-const ELSEWHERE: [(&str, &str); 33] = [
+const ELSEWHERE: [(&str, &str); 36] = [
     ("add.before-write", "rwkit: a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die"),
     ("add.written", "it: what_a_killed_add_left_in_the_plan_is_taken_up_by_the_next"),
     ("archive.completed", "iterative: a_finished_folder_is_put_away_by_day_and_what_was_learned_goes_on"),
@@ -35,6 +35,8 @@ const ELSEWHERE: [(&str, &str); 33] = [
     ("rejoin.brought", FENCED),
     ("rejoin.left", FENCED),
     ("rejoin.objects", FENCED),
+    ("request.based", STACK),
+    ("request.before-base", STACK),
     ("request.before-branch", WHOLE),
     ("request.before-merge", REQUESTS),
     ("request.before-open", REQUESTS),
@@ -46,6 +48,10 @@ const ELSEWHERE: [(&str, &str); 33] = [
     ("request.taken", REQUESTS),
     ("slot.ahead", "it: an_engine_that_is_killed_while_it_makes_a_slot_ahead_leaves_nothing_half_made"),
     ("slot.filled", "it: a_filling_that_was_killed_is_done_again_and_never_half_seen"),
+    (
+        "stack.merged",
+        "requests: a_run_that_is_killed_where_requests_are_merged_to_stand_on_goes_on_to_the_same_end",
+    ),
     ("store.made", "it: wherever_it_is_killed_it_goes_on_to_the_same_end"),
     ("worktree.removed", "crash: what_was_rescued_before_a_crash_is_journaled_by_the_next_engine"),
     ("worktree.rescued", "crash: what_was_rescued_before_a_crash_is_journaled_by_the_next_engine"),
@@ -54,6 +60,7 @@ const ELSEWHERE: [(&str, &str); 33] = [
 const ISSUES: &str = "formats: a_run_that_died_between_two_writes_resumes_without_repeating_one";
 const WHOLE: &str = "requests: a_run_that_is_killed_at_any_step_of_its_request_goes_on_to_the_same_end";
 const REQUESTS: &str = "requests: a_run_that_is_killed_at_any_step_of_a_request_goes_on_to_the_same_end";
+const STACK: &str = "requests: a_run_that_is_killed_at_any_step_of_a_stack_goes_on_to_the_same_end";
 const FENCED: &str = "crash: an_attempt_behind_a_fence_survives_a_kill_at_every_step_around_it";
 
 /// The names in the sources, so that a new point is not forgotten here.

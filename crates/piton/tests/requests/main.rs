@@ -5,6 +5,7 @@ mod ci;
 mod hostile;
 mod others;
 mod refused;
+mod stacks;
 mod survived;
 mod whole;
 

@@ -79,7 +79,7 @@ pub(in crate::system) const ISSUES: Keys =
 
 pub(in crate::system) const REQUESTS: Keys = Keys {
     table: "`[requests]`",
-    names: &["per", "merge", "method", "remote", "labels", "draft", "rounds", "poll", "settle"],
+    names: &["per", "merge", "method", "stack", "remote", "labels", "draft", "rounds", "poll", "settle"],
 };
 
 pub(in crate::system) const BUDGET: Keys = Keys {

@@ -22,6 +22,7 @@ pub(super) fn read_requests(walk: &mut Walk<'_>, section: &Section<'_>) -> Reque
         rounds: section.number(walk, "rounds", 0..=MOST_ROUNDS).unwrap_or(usual.rounds),
         poll: span(walk, section, "poll", Span::seconds(1)).unwrap_or(usual.poll),
         settle: span(walk, section, "settle", Span(0)).unwrap_or(usual.settle),
+        stack: section.flag(walk, "stack").unwrap_or(usual.stack),
         whole: None,
     }
 }

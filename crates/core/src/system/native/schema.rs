@@ -263,6 +263,8 @@ mirror! {
         merge: Option<MergeName>,
         /// How the host makes one history of two. Default: `merge`.
         method: Option<MethodName>,
+        /// Whether a task may begin on the open requests of what it depends on. It is merged after them. Default: false.
+        stack: Option<bool>,
         /// The remote whose host has the requests. Default: `origin`.
         remote: Option<String>,
         /// Labels that each request gets.

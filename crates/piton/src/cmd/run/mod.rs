@@ -8,7 +8,7 @@ use std::thread;
 use camino::Utf8Path;
 use piton_core::diagnostic;
 use piton_core::order::Pairs;
-use piton_core::plan::{Check, Plan, RunId, Sandbox};
+use piton_core::plan::{Check, Per, Plan, RunId, Sandbox};
 use piton_core::run::{Command, Selection, Session, Status, StopReason, shell_word};
 use piton_core::time::Span;
 use piton_core::view::recap::markdown;
@@ -247,6 +247,7 @@ fn preflight(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome {
     if args.pr.is_some() && args.is_by_requests() == Some(false) {
         return Err(Failure::usage("--pr is for --land pr").hint("leave out --land local, or --pr"));
     }
+    preflight_stack(args, plan)?;
     if plan.settings.requests.is_some() && plan.settings.no_commits {
         return Err(Failure::usage(
             "a plan whose work is done in place has nothing to push: leave out --land pr",
@@ -256,6 +257,27 @@ fn preflight(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome {
         ui::hint("this repository has submodules: worktrees are made without them, and they are left alone");
     }
     preflight::check(plan, start_of(args, found, project)?, args.loudness.quiet)
+}
+
+/// Tasks stand on each other's requests only where each has one.
+fn preflight_stack(args: &RunArgs, plan: &Plan) -> Outcome<()> {
+    if args.stack && args.is_by_requests() == Some(false) {
+        return Err(Failure::usage("--stack is for --land pr").hint("leave out --land local, or --stack"));
+    }
+    let Some(requests) = plan.settings.requests.as_ref().filter(|requests| requests.stack) else {
+        return Ok(());
+    };
+    let is_needless = requests.per != Per::Task;
+    if is_needless && args.stack {
+        let why = "--stack is for a request of each task: where a request has many, they land on its branch at once";
+        return Err(Failure::usage(why).hint("leave out --stack, or --pr"));
+    }
+    if is_needless && !args.loudness.quiet {
+        ui::hint(
+            "`stack` in `[requests]` changes nothing here: the tasks of one request land on its branch at once",
+        );
+    }
+    Ok(())
 }
 
 /// How the run is started, as far as that decides what it needs.
@@ -458,6 +480,7 @@ fn siblings_hints(journal: &Journal, run: &RunId) -> Outcome<Vec<String>> {
 
 /// What would be done, and nothing done.
 fn dry_run(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome<Exit> {
+    preflight_stack(args, &found.plan)?;
     if found.plan.settings.no_commits && project.repo()?.is_none() {
         ui::say(format!("would work in {} itself, without git", project.root));
     } else if let Some(repo) = project.repo()? {
@@ -471,6 +494,9 @@ fn dry_run(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome<Exit
             false => format!("with worktrees in {}", create::worktree_dir(args, project)),
         };
         ui::say(format!("would land on {target}, {place} (git {git}, needs {NEEDED})"));
+    }
+    if found.plan.settings.requests.as_ref().is_some_and(|it| it.stack && it.per == Per::Task) {
+        ui::say("tasks would begin on the open requests of what they depend on");
     }
     let journal = Journal::open_existing(&project.home)?.filter(|_| !args.reset);
     let existing = match &journal {
