@@ -170,7 +170,7 @@ impl Visit<'_> for Functions<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, rewrite};
+    use super::{Change, has_home, rewrite};
 
     const TEXT: &str = "\
 const LIMIT: u32 = 3;
@@ -211,6 +211,40 @@ impl Queue {
     }
 
     #[test]
+    fn nested_functions_belong_to_the_outer_one_and_overlapping_rules_have_an_arm_each() {
+        let text = "\
+trait Clock {
+    fn now(&self) -> u64 {
+        fn seconds() -> u64 { 60 }
+        seconds() + 1
+    }
+    fn name(&self) -> &str;
+}
+
+async fn waits(clock: impl Clock) -> u64 {
+    clock.now() + 2
+}
+";
+        let of = |number, from, to| Change::new(number, text, from, to).expect("the text is there");
+        let changes = [
+            of(1, "60", "61"),
+            of(2, "seconds() + 1", "seconds()"),
+            of(3, "+ 1", "+ 3"),
+            of(4, "clock.now() + 2", "2"),
+        ];
+        assert!(changes.iter().all(|change| has_home("clock.rs", text, change)));
+        let new = rewrite(text, "on", &changes, None).expect("it is parsed");
+        assert!(new.left.is_empty());
+        assert_eq!(new.text.matches("match on()").count(), 2);
+        for arm in ["seconds() -> u64 { 61 }", "seconds()\n    } 3u32", "seconds() + 3\n", "\n    2\n"] {
+            assert_eq!(new.text.matches(arm).count(), 1, "{arm} in {}", new.text);
+        }
+        let rules: Vec<_> = new.functions.iter().map(|(_, rules)| rules.clone()).collect();
+        assert_eq!(rules, [vec![1, 2, 3], vec![4]]);
+        syn::parse_file(&new.text).expect("what comes out is Rust");
+    }
+
+    #[test]
     fn what_is_in_no_ordinary_function_is_left() {
         let changes = [
             change(1, "u32 = 3", "u32 = 4"),
@@ -220,6 +254,8 @@ impl Queue {
         ];
         let new = rewrite(TEXT, "on", &changes, None).expect("it is parsed");
         assert_eq!(new.left, [1, 2, 3, 4]);
+        assert!(!changes.iter().any(|change| has_home("queue.rs", TEXT, change)));
+        assert!(!has_home("queue.sh", TEXT, &change(7, "task.is_ready() && ", "")));
         assert_eq!(new.text, TEXT);
     }
 
