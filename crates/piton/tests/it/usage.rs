@@ -75,6 +75,8 @@ fn help_of_run_tells_its_flags() {
                                    [possible values: piton, host, person]
           --merge-method <METHOD>  How requests are merged [default: as `[requests]` says, else merge]
                                    [possible values: merge, squash, rebase]
+          --stack                  Let a task begin on the open requests of what it depends on; it is
+                                   merged after them [default: as `[requests]` says, else no]
           --remote <NAME>          The remote whose host has the requests [default: as `[requests]`
                                    says, else origin]
           --poll <SECONDS>         The time between two looks at a request, in seconds [default: as
