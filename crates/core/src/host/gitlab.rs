@@ -273,19 +273,11 @@ impl GitLabRequest {
             _ => (Mergeable::Blocked, Review::NotNeeded),
         };
         let mut seen = Seen {
-            phase,
             draft: self.draft,
             mergeable,
             review,
-            pending: Vec::new(),
-            passed: 0,
-            red: Vec::new(),
-            red_on_target: Vec::new(),
-            stuck: Vec::new(),
-            wanted: Vec::new(),
-            remarks: Vec::new(),
             queued: self.merge_when_pipeline_succeeds,
-            head,
+            ..Seen::bare(phase, head)
         };
         // A pipeline of an earlier push says nothing about this one.
         let of_head = |pipeline: &Pipeline| pipeline.sha == seen.head.as_str();

@@ -127,10 +127,11 @@ pub fn stands_on(below: &[&str]) -> String {
 /// The branch that a request is to be merged into, by the answer to [`view`].
 pub fn base(place: &Place, answer: &[u8]) -> Result<Option<String>, String> {
     let base: Base = parse(answer)?;
-    Ok(match place.kind {
+    let name = match place.kind {
         Kind::GitHub => base.base_ref_name,
         Kind::GitLab => base.target_branch,
-    })
+    };
+    Ok(name.map(|name| short(&name, 500)))
 }
 
 pub fn change_base(place: &Place, number: u64, base: &str) -> Ask {
@@ -466,19 +467,11 @@ impl GitHubRequest {
             _ => Review::NotNeeded,
         };
         let mut seen = Seen {
-            phase,
-            head: oid(&self.head_ref_oid)?,
             draft: self.is_draft,
             mergeable,
             review,
-            pending: Vec::new(),
-            passed: 0,
-            red: Vec::new(),
-            red_on_target: Vec::new(),
-            stuck: Vec::new(),
-            wanted: Vec::new(),
-            remarks: Vec::new(),
             queued: self.auto_merge_request.is_some_and(|it| !it.is_null()),
+            ..Seen::bare(phase, oid(&self.head_ref_oid)?)
         };
         for check in self.status_check_rollup.unwrap_or_default() {
             check.count(&mut seen);

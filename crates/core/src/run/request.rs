@@ -557,6 +557,25 @@ impl Request {
 }
 
 impl Seen {
+    /// A request of which nothing else is known yet: no check, and no word of anybody.
+    pub fn bare(phase: Phase, head: Oid) -> Seen {
+        Seen {
+            phase,
+            head,
+            draft: false,
+            mergeable: Mergeable::Unknown,
+            review: Review::NotNeeded,
+            pending: Vec::new(),
+            passed: 0,
+            red: Vec::new(),
+            red_on_target: Vec::new(),
+            stuck: Vec::new(),
+            wanted: Vec::new(),
+            remarks: Vec::new(),
+            queued: false,
+        }
+    }
+
     fn words(&self, request: &Request) -> String {
         let listed = |names: &[String]| names.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
         match &self.phase {

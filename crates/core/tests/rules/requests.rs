@@ -1,7 +1,7 @@
 //! Tasks that land by a request of a host: landed is what the host says.
 
 use piton_core::plan::{Plan, Requests, Schedule};
-use piton_core::run::request::{Mergeable, Phase, RedCheck, Review, Seen, Step};
+use piton_core::run::request::{Mergeable, Phase, RedCheck, Seen, Step};
 use piton_core::run::{Action, Class, Command, Event, Proof, RequestFact, Status, next};
 
 use crate::bench::{Bench, id, oid, plan, session, spec};
@@ -36,21 +36,7 @@ fn moved(bench: &Bench, fact: RequestFact) -> Command {
 }
 
 pub(crate) fn seen() -> Seen {
-    Seen {
-        phase: Phase::Open,
-        head: oid(TREE + 3000),
-        draft: false,
-        mergeable: Mergeable::Yes,
-        review: Review::NotNeeded,
-        pending: Vec::new(),
-        passed: 1,
-        red: Vec::new(),
-        red_on_target: Vec::new(),
-        stuck: Vec::new(),
-        wanted: Vec::new(),
-        remarks: Vec::new(),
-        queued: false,
-    }
+    Seen { mergeable: Mergeable::Yes, passed: 1, ..Seen::bare(Phase::Open, oid(TREE + 3000)) }
 }
 
 /// The host says this, and its target is at the commit on which the work was proven, or at another one.
