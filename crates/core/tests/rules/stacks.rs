@@ -1,6 +1,6 @@
 //! Tasks that begin on the open requests of what they depend on, and land after them all the same.
 
-use piton_core::plan::{Per, Plan, Requests, Schedule};
+use piton_core::plan::{MergeBy, Per, Plan, Requests, Schedule};
 use piton_core::run::request::{Mergeable, Phase, RedCheck, Seen};
 use piton_core::run::{Action, Command, Event, Footing, Holder, RequestFact, Status, next};
 
@@ -221,4 +221,23 @@ fn requests_that_do_not_fit_together_are_waited_for_until_they_have_landed() {
     );
     lands(&mut bench, "a", 1, 99);
     assert_eq!(starts(&bench), ["b"]);
+}
+
+#[test]
+fn a_person_is_not_asked_to_merge_what_stands_on_another_request() {
+    let mut bench = with_b_open();
+    for (name, tree) in [("a", 1), ("b", 2)] {
+        says(&mut bench, name, tree, TIP, Seen { pending: vec!["build".to_owned()], ..seen() });
+        let fence = bench.task(name).fence;
+        let green = Box::new(Seen { head: oid(head(tree)), ..seen() });
+        let (task, log) = (id(name), String::new());
+        let events = bench.decide(&Command::RequestSeen { task, fence, seen: green, log, tip: None });
+        bench.record(events.expect("it may say so"));
+    }
+    let settings = Requests { merge: MergeBy::Person, ..Requests::default() };
+    let waits = |name: &str| {
+        let request = bench.task(name).progress.request.as_ref().expect("it is open");
+        request.waits_for_person(&settings)
+    };
+    assert_eq!((waits("a"), waits("b")), (true, false));
 }

@@ -1,6 +1,6 @@
 //! Tasks that begin on the open requests of what they depend on: chains, diamonds, and what becomes of the requests below.
 
-use piton_testkit::hosts::{CheckResult, Phase, Request, ScriptedHost};
+use piton_testkit::hosts::{CheckResult, Method, Phase, Request, ScriptedHost};
 use piton_testkit::sandbox::{Invocation, Sandbox, task, until, writers};
 
 use crate::{by_requests, status};
@@ -253,4 +253,21 @@ fn a_run_that_is_killed_where_requests_are_merged_to_stand_on_goes_on_to_the_sam
     let _ = stacked(&sandbox, &host, "").run().exits(0);
     assert!(host.requests().iter().all(|request| request.phase == Phase::Merged));
     assert_eq!(host.requests().len(), 3);
+}
+
+#[test]
+fn a_request_that_a_person_merges_into_the_one_below_is_theirs_to_sort_out() {
+    let (sandbox, host) = chain(&["T1", "T2"], ScriptedHost::github);
+    let before = host.tip("main");
+    let running = stacked(&sandbox, &host, "").spawn();
+    let _ = opened(&host, 2);
+    host.merge(2, Method::Merge);
+    let ended = running.wait();
+    assert_ne!(ended.code, Some(0), "{ended}");
+    let _ = sandbox.run("inbox").says("Piton does not overwrite it");
+    assert_eq!(
+        (status(&sandbox, "T1"), host.tip("main"), merges(&host).len()),
+        ("blocked".to_owned(), before, 0)
+    );
+    assert_ne!(status(&sandbox, "T2"), "completed");
 }
