@@ -48,6 +48,23 @@ fn assert_landed(sandbox: &Sandbox, host: &ScriptedHost) {
     let _ = sandbox.run("doctor").exits(0);
 }
 
+/// A run that dies at any of these points is gone on with, and nothing is done twice.
+fn assert_survives(
+    points: &[&str],
+    run: impl Fn(&Sandbox, &ScriptedHost, &str) -> Invocation,
+    landed: impl Fn(&Sandbox, &ScriptedHost),
+    requests: usize,
+) {
+    for point in points {
+        let (sandbox, host) = scene();
+        let killed = run(&sandbox, &host, "").env("PITON_CRASH", format!("{point}:1")).run();
+        assert_eq!(killed.code, None, "{point}\n{killed}");
+        let _ = run(&sandbox, &host, "").run().exits(0);
+        landed(&sandbox, &host);
+        assert_eq!((host.count("pr create"), host.count("pr merge")), (requests, requests), "{point}");
+    }
+}
+
 #[test]
 fn each_task_lands_by_a_request_that_is_merged_by_each_method() {
     for method in ["merge", "squash", "rebase"] {

@@ -3,7 +3,7 @@
 use piton_testkit::hosts::{CheckResult, Method, Phase, Request, ScriptedHost};
 use piton_testkit::sandbox::{Invocation, Sandbox, task, until, writers};
 
-use crate::{scene, status};
+use crate::{assert_survives, scene, status};
 
 fn as_a_whole(sandbox: &Sandbox, host: &ScriptedHost, more: &str) -> Invocation {
     let line = format!("run plan.toml --pr run --poll 1 {more}");
@@ -192,14 +192,7 @@ const POINTS: [&str; 9] = [
 
 #[test]
 fn a_run_that_is_killed_at_any_step_of_its_request_goes_on_to_the_same_end() {
-    for point in POINTS {
-        let (sandbox, host) = scene();
-        let killed = as_a_whole(&sandbox, &host, "").env("PITON_CRASH", format!("{point}:1")).run();
-        assert_eq!(killed.code, None, "{point}\n{killed}");
-        let _ = as_a_whole(&sandbox, &host, "").run().exits(0);
-        assert_landed(&sandbox, &host);
-        assert_eq!((host.count("pr create"), host.count("pr merge")), (1, 1), "{point}");
-    }
+    assert_survives(&POINTS, as_a_whole, assert_landed, 1);
 }
 
 #[test]
