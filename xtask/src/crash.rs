@@ -23,7 +23,7 @@ pub(crate) fn crash(root: &Path, mut words: impl Iterator<Item = String>) -> Res
         .env("PITON_CRASH_SYSCALLS", "all")
         .env("PITON_CRASH_POWER", "all")
         .env("PITON_CRASH_DOUBLE", PAIRS);
-    let mut tests = vec!["matrix::", "power::", "syscalls::", "clean::"];
+    let mut tests = vec!["matrix::", "power::", "syscalls::", "clean::", "batch::", "garbage_collection"];
     while let Some(word) = words.next() {
         let value = words.next().with_context(|| format!("{word} wants a value"))?;
         match word.as_str() {

@@ -96,7 +96,7 @@ fn runs_live_side_by_side() {
 /// The first one makes the tables while the others look whose database it is.
 #[test]
 fn those_who_open_a_new_journal_at_once_all_get_it() {
-    for _ in 0..150 {
+    for _ in 0..50 {
         let folder = tempfile::tempdir().unwrap();
         let path = camino::Utf8Path::from_path(folder.path()).unwrap();
         let start = std::sync::Barrier::new(4);

@@ -12,7 +12,7 @@ use piton_testkit::cases::{in_parallel, told};
 use crate::points::Mode;
 use crate::reference::{self, Form, Killed};
 use crate::sandbox::{Ended, Sandbox};
-use crate::syscalls::{seed, wish};
+use crate::syscalls::{all_wanted, seed, wish};
 
 /// Points that no reference run passes, each with the test that does. Keep it short.
 const ELSEWHERE: [(&str, &str); 36] = [
@@ -109,7 +109,7 @@ type Case = (String, usize, Mode);
 /// The first, middle and last pass of a point, in both ways: all of them if `PITON_CRASH_SYSCALLS` is `all`, otherwise
 /// one: points take turns in who dies there.
 fn cases_at(at: usize, point: &str, count: usize) -> Vec<Case> {
-    let all = std::env::var("PITON_CRASH_SYSCALLS").is_ok_and(|wanted| wanted == "all");
+    let all = all_wanted();
     let middle = count.div_ceil(2);
     let mut passes = vec![1, middle, count];
     passes.dedup();

@@ -18,8 +18,8 @@ use crate::syscalls::seed;
 
 /// The end of a commit to the journal.
 pub(crate) const COMMIT: &str = "engine fdatasync p/.git/piton/piton.db-wal";
-/// How many cuts are made by default: what two cores do in some twenty seconds.
-const SAMPLE: usize = 6;
+/// How many cuts are made by default: what two cores do in some fifteen seconds.
+const SAMPLE: usize = 4;
 
 /// `piton run` until the power goes there: at the end of a sync, or when another change is about to be made.
 /// `None` if it does not get there.
