@@ -1,6 +1,6 @@
 //! The graph of dependencies: levels, readable cycles, and the critical path.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::{TaskId, TaskSpec};
 
@@ -11,6 +11,8 @@ pub struct Graph {
     pub dependents: Vec<Vec<usize>>,
     /// The longest chain of dependencies before each task: 0 for one that waits for nothing.
     pub levels: Vec<u32>,
+    /// The first dependency that no task of the plan is: whose it is, and which of its dependencies.
+    pub unknown: Option<(usize, usize)>,
     order: Vec<usize>,
 }
 
@@ -40,20 +42,30 @@ impl Cycle {
 }
 
 impl Graph {
-    /// Dependencies on ids that are not in `tasks` are left out: the reader has reported them.
+    /// Dependencies on ids that are not in `tasks` are left out.
     pub fn new(tasks: &[TaskSpec]) -> Result<Graph, Cycle> {
         let position: HashMap<&TaskId, usize> = tasks.iter().enumerate().map(|(i, t)| (&t.id, i)).collect();
-        let dependencies: Vec<BTreeSet<usize>> = tasks
-            .iter()
-            .map(|task| task.depends_on.iter().filter_map(|id| position.get(id).copied()).collect())
-            .collect();
+        let mut unknown = None;
+        let mut dependencies = Vec::with_capacity(tasks.len());
+        for (nth, task) in tasks.iter().enumerate() {
+            let mut needs = Vec::with_capacity(task.depends_on.len());
+            for (place, id) in task.depends_on.iter().enumerate() {
+                match position.get(id) {
+                    Some(need) => needs.push(*need),
+                    None => unknown = unknown.or(Some((nth, place))),
+                }
+            }
+            needs.sort_unstable();
+            needs.dedup();
+            dependencies.push(needs);
+        }
         let mut dependents = vec![Vec::new(); tasks.len()];
         for (task, needs) in dependencies.iter().enumerate() {
             for &need in needs {
                 dependents[need].push(task);
             }
         }
-        let mut missing: Vec<usize> = dependencies.iter().map(BTreeSet::len).collect();
+        let mut missing: Vec<usize> = dependencies.iter().map(Vec::len).collect();
         let mut levels = vec![0; tasks.len()];
         let mut order = Vec::with_capacity(tasks.len());
         let mut free: VecDeque<usize> = (0..tasks.len()).filter(|&i| missing[i] == 0).collect();
@@ -70,7 +82,7 @@ impl Graph {
         if order.len() < tasks.len() {
             return Err(find_cycle(tasks, &dependencies, &missing));
         }
-        Ok(Graph { dependents, levels, order })
+        Ok(Graph { dependents, levels, unknown, order })
     }
 
     /// How many tasks the longest chain behind each one has: what is to start first, when there are few slots.
@@ -101,7 +113,7 @@ impl Graph {
 }
 
 /// Walk from any task that never became free along others like it, until one comes up twice.
-fn find_cycle(tasks: &[TaskSpec], dependencies: &[BTreeSet<usize>], missing: &[usize]) -> Cycle {
+fn find_cycle(tasks: &[TaskSpec], dependencies: &[Vec<usize>], missing: &[usize]) -> Cycle {
     let mut at = missing.iter().position(|&n| n > 0).unwrap_or(0);
     let mut seen = Vec::new();
     let mut visited = vec![None; tasks.len()];

@@ -205,17 +205,13 @@ pub(super) fn look_again(state: &State, plan: &Plan, events: &mut Vec<Event>) {
 
 /// For each task of a plan that can be carried out, the longest chains before it and behind it.
 pub(super) fn places(plan: &Plan) -> Result<Vec<(u32, u32)>, Stop> {
-    let ids: BTreeSet<&TaskId> = plan.tasks.iter().map(|spec| &spec.id).collect();
-    for spec in &plan.tasks {
-        if let Some(unknown) = spec.depends_on.iter().find(|need| !ids.contains(need)) {
-            return Err(Refusal::because(format!(
-                "{} depends on {unknown}, which is not in the plan",
-                spec.id
-            )));
-        }
+    let graph = Graph::new(&plan.tasks)
+        .map_err(|cycle| Refusal::because(format!("the dependencies form a cycle: {:?}", cycle.0)))?;
+    if let Some((task, need)) = graph.unknown {
+        let spec = &plan.tasks[task];
+        let unknown = &spec.depends_on[need];
+        return Err(Refusal::because(format!("{} depends on {unknown}, which is not in the plan", spec.id)));
     }
-    match Graph::new(&plan.tasks) {
-        Ok(graph) => Ok(graph.levels.iter().copied().zip(graph.tails()).collect()),
-        Err(cycle) => Err(Refusal::because(format!("the dependencies form a cycle: {:?}", cycle.0))),
-    }
+    let tails = graph.tails();
+    Ok(graph.levels.into_iter().zip(tails).collect())
 }

@@ -47,10 +47,8 @@ fn a_crash_around_the_move_of_several_tasks_has_one_right_continuation() {
         "engine.after-commit",
     ];
     let windows = if all_wanted() { vec![(1, 1), (2, 1), (5, 1), (5, 2)] } else { vec![(1, 1), (5, 1)] };
-    let cases: Vec<(u32, &str, usize)> = windows
-        .into_iter()
-        .flat_map(|(window, nth)| points.map(|point| (window, point, nth)))
-        .collect();
+    let cases: Vec<(u32, &str, usize)> =
+        windows.into_iter().flat_map(|(window, nth)| points.map(|point| (window, point, nth))).collect();
     in_parallel(&cases, |(window, point, nth)| {
         let sandbox = waiting(*window);
         sandbox.run_crashing(point, *nth);
