@@ -236,6 +236,22 @@ fn a_ticked_task_with_open_steps_is_not_done() {
 }
 
 #[test]
+fn a_heading_whose_steps_are_all_below_an_optional_box_is_no_task() {
+    for above in ["- [ ]* 1.1 Optional", "- ~~[ ] 1.1 Dropped~~"] {
+        let (read, _) = read(&format!("### 1.1 Parse\n{above}\n  - [ ] a step\n"), Depth::Leaves);
+        assert!(read.boxes.iter().all(|one| one.place.is_some()), "{above}");
+    }
+}
+
+#[test]
+fn the_number_of_a_step_says_nothing_about_the_rest_of_the_list() {
+    let list = "### 1.1 Parse\n- [ ]* 1.2 Optional\n- [ ] a step\n## 2. Part\n- [ ] 1.2.1 Deep\n";
+    let (read, _) = read(list, Depth::Leaves);
+    let parts: Vec<Part> = read.boxes.iter().map(|one| one.part).collect();
+    assert_eq!(parts, [Part::Task, Part::Step, Part::Step, Part::Task]);
+}
+
+#[test]
 fn what_is_not_utf_8_text_is_not_written() {
     let wide: Vec<u8> =
         [0xff, 0xfe].into_iter().chain("- [ ] 1.1 A\n".encode_utf16().flat_map(u16::to_le_bytes)).collect();

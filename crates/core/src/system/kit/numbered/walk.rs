@@ -71,14 +71,20 @@ impl Walker<'_, '_> {
         }
         let below = self.list.lines[nth + 1..].iter();
         let below = below.take_while(|line| !matches!(line.kind, Kind::Heading(_)));
-        let is_box = |line: &&Line| match &line.kind {
-            // Without a box that has to be ticked, nothing could say that the heading is done.
-            Kind::Item(item) => {
-                !(item.struck || item.optional || self.is_like_legend(item, &self.text[line.text.clone()]))
+        // The indentation of a box that nobody has to tick: nor has anybody to tick those below it.
+        let mut aside = None;
+        // Without a box that has to be ticked, nothing could say that the heading is done.
+        let is_step = |line: &&Line| {
+            let Kind::Item(item) = &line.kind else { return false };
+            if self.is_like_legend(item, &self.text[line.text.clone()])
+                || aside.is_some_and(|indent| line.indent > indent)
+            {
+                return false;
             }
-            _ => false,
+            aside = (item.struck || item.optional).then_some(line.indent);
+            aside.is_none()
         };
-        let mut steps = below.filter(is_box).peekable();
+        let mut steps = below.filter(is_step).peekable();
         steps.peek()?;
         let is_numbered = |line: &Line| {
             let ordinal = matches!(&line.kind, Kind::Item(Item { ordinal: Some(_), .. }));
@@ -137,8 +143,10 @@ impl Walker<'_, '_> {
             ..self.begun(nth, line)
         };
         if let Some(task) = self.stands_for {
-            let parent = self.open.last().map_or(task, |(_, above)| *above);
-            self.push(NumberedBox { part: Part::Step, parent: Some(parent), ..one }, Some(line.indent));
+            let parent = Some(self.open.last().map_or(task, |(_, above)| *above));
+            // Nothing else in the list stands below a step, whatever number it has.
+            let number = String::new();
+            self.push(NumberedBox { part: Part::Step, number, parent, ..one }, Some(line.indent));
             return;
         }
         let above = self.open.last().map(|(_, above)| *above);
