@@ -125,13 +125,16 @@ impl Run {
             self.report.begin_stage(switched.len());
             self.try_switched(&programs, switched)?;
             self.report.begin_stage(apart.len());
-            for rule in apart {
+            // A build without a rule takes the place of the programs.
+            let controls = apart.iter().map(|rule| self.control(&programs[&rule.program()], rule));
+            let controls = controls.collect::<Result<Vec<_>>>()?;
+            for (rule, control) in apart.into_iter().zip(controls) {
                 let begun = Instant::now();
-                let verdict = match self.bench.build_without(&rules, &left, rule)? {
-                    Err(error) => Verdict::DidNotBuild(error),
-                    Ok(program) => match self.control(&programs[&rule.program()], rule)? {
-                        Ok(took) => self.try_rule(&program, rule, took)?,
-                        Err(verdict) => verdict,
+                let verdict = match control {
+                    Err(verdict) => verdict,
+                    Ok(took) => match self.bench.build_without(&rules, &left, rule)? {
+                        Err(error) => Verdict::DidNotBuild(error),
+                        Ok(program) => self.try_rule(&program, rule, took)?,
                     },
                 };
                 self.add(rule.one, begun.elapsed(), &verdict)?;
