@@ -347,7 +347,7 @@ pub trait System: Sync {
 pub type SystemRef = &'static dyn System;
 
 /// Every system that this version knows. The first one is Piton's own.
-static SYSTEMS: [SystemRef; 15] = [
+static SYSTEMS: [SystemRef; 16] = [
     &native::Native,
     &execute::Execute,
     &issue::Issues,
@@ -360,6 +360,7 @@ static SYSTEMS: [SystemRef; 15] = [
     &ralph::RALPH,
     &gsd::GSD,
     &bmad::BMAD,
+    &bmad::STORIES,
     &backlog::BACKLOG,
     &tracker::TRACKER,
     // Of two that recognise a file by its name, the first one gets it: this one takes what is left.

@@ -106,3 +106,39 @@ fn a_word_that_is_set_during_a_run_is_a_claim() {
     assert!(sandbox.read(BOARD).contains("1-1-greet-by-name: ready-for-dev"));
     let _ = sandbox.run("log").exits(0).says("sprint-status.yaml");
 }
+
+/// Stories of version 4 say themselves how far they are.
+#[test]
+fn stories_without_a_board_are_implemented_in_their_order() {
+    let sandbox = project("bmad", "[1.1]\nwrite one.txt one\n[1.2]\nwrite two.txt two\n");
+    sandbox.git(["rm", "-q", "-r", "_bmad-output"]);
+    let story = |number: &str, status: &str| {
+        format!(
+            "# Story {number}: Text {number}\n\n## Status\n\n{status}\n\n## Story\n\nAs a reader, I want a text.\n\n\
+             ## Acceptance Criteria\n\n1. It is there\n\n## Tasks / Subtasks\n\n- [ ] Task 1: Write it (AC: 1)\n"
+        )
+    };
+    sandbox.write("docs/stories/1.1.one.md", &story("1.1", "Approved"));
+    sandbox.write("docs/stories/1.2.two.md", &story("1.2", "Approved"));
+    sandbox.write("docs/stories/1.3.three.md", &story("1.3", "Draft"));
+    let settings = sandbox.read("piton.toml");
+    sandbox.write(
+        "piton.toml",
+        &settings.replace("[defaults]\n", "[defaults]\nchecks = [\"test -e one.txt\"]\n#"),
+    );
+    sandbox.commit("Stories of version 4");
+    let told = sandbox.run("plan docs/stories").exits(0);
+    let told = told.says("3 tasks in 1 group").says("Text 1.2 ← 1.1").says("left to others: it is a draft");
+    let _ = told.says("is read as a plan of the bmad-v4 system");
+    let _ = sandbox.run("init --dry-run").exits(0).says("piton plan docs/stories");
+    let _ = sandbox.run("run docs/stories").exits(4).lacks("attempt 2");
+    assert_eq!(landed(&sandbox), ["1.1", "1.2"]);
+    let done = |number: &str| story(number, "Review").replace("- [ ]", "- [x]");
+    assert_eq!(sandbox.read("docs/stories/1.1.one.md"), done("1.1"));
+    assert_eq!(sandbox.read("docs/stories/1.2.two.md"), done("1.2"));
+    assert_eq!(sandbox.read("docs/stories/1.3.three.md"), story("1.3", "Draft"));
+    // A status that somebody takes back is set again: what is completed stays completed.
+    sandbox.write("docs/stories/1.1.one.md", &story("1.1", "Approved"));
+    let _ = sandbox.run("run docs/stories").lacks("attempt");
+    assert!(sandbox.read("docs/stories/1.1.one.md").contains("Review"));
+}

@@ -1,7 +1,8 @@
 //! Stories of BMAD: a board, `sprint-status.yaml`, that says how far each story is, and a file for each story.
 //!
 //! `place` knows where the files lie, `board` reads and changes the board, `story` one story. `read` makes a plan of all of
-//! them, and `write` keeps the board and the stories up to date.
+//! them, and `write` keeps the board and the stories up to date. `v4` is the same for stories of version 4, which have no
+//! board.
 
 mod board;
 mod place;
@@ -10,6 +11,8 @@ mod row;
 mod story;
 #[cfg(test)]
 mod tests;
+mod v4;
 mod write;
 
 pub use row::{BMAD, Bmad};
+pub use v4::{STORIES, Stories};

@@ -131,11 +131,14 @@ impl Mirror {
         let system = facts.settings.system();
         let plan = Utf8PathBuf::from(&facts.plan);
         let state = system.files().state;
+        // A folder is not written to: the first of its files stands for it.
+        let first =
+            || if plan.is_dir() { kept(system, &plan).first().map(|file| file.path.clone()) } else { None };
         if state.is_none() && kept(system, &plan).is_empty() {
             return Ok(None);
         }
         let home = if system.files().of_project { &project.root } else { &plan };
-        let path = state.map_or_else(|| plan.clone(), |state| home.join(state));
+        let path = state.map_or_else(|| first().unwrap_or_else(|| plan.clone()), |state| home.join(state));
         let file = state.unwrap_or_else(|| plan.file_name().unwrap_or("the plan")).to_owned();
         let mut mirror = Mirror {
             project: project.clone(),
