@@ -60,8 +60,10 @@ pub(crate) fn project(bytes: &[u8]) {
     let files = ignored.iter().filter(|name| RepoPath::new(name).is_ok()).cloned().collect();
     let include = Include { files, has_more: bytes.len() % 2 == 1 };
     let clients: Vec<Adapter> = Adapter::known().take(bytes.len() % 3).collect();
+    let parts = [(RepoPath::new("part").expect("a plain name"), folder(&bytes[bytes.len() / 2..]))];
     let project = Project {
         root: &root,
+        parts: &parts,
         ci: &ci,
         repository: &Repository::With(Branches { present: ignored.first().cloned(), ..Branches::default() }),
         clients: &clients,
