@@ -127,7 +127,8 @@ pub(crate) fn failures(bytes: &[u8]) {
 
 pub(crate) const ANSWERS: &[&str] = &[
     "{\"state\":\"OPEN\",\"headRefOid\":\"00000000000000000000000000000000000000aa\"",
-    "{\"state\":\"opened\",\"sha\":\"00000000000000000000000000000000000000aa\"",
+    "{\"state\":\"OPEN\",\"baseRefName\":\"piton/r/T1\",\"headRefOid\":",
+    "{\"state\":\"opened\",\"target_branch\":\"piton/r/T1\",\"sha\":\"00000000000000000000000000000000000000aa\"",
     ",\"statusCheckRollup\":[{\"name\":\"a\",\"status\":\"COMPLETED\",\"conclusion\":\"FAILURE\"",
     ",\"detailsUrl\":\"https://github.com/o/r/actions/runs/7/job/8\"}]",
     ",\"reviews\":[{\"id\":\"r1\",\"authorAssociation\":\"MEMBER\",\"state\":\"CHANGES_REQUESTED\",\"body\":\"x\"}]",
@@ -159,6 +160,8 @@ pub(crate) fn answers(bytes: &[u8]) {
     let place = scene(Kind::ALL[usize::from(how & 1)]);
     match how >> 1 & 7 {
         0 => {
+            let base = request::base(&place, bytes).ok().flatten();
+            base.into_iter().for_each(|base| plain(&base, 500));
             let Ok(seen) = request::seen(&place, bytes) else { return };
             plain_seen(&seen);
             let asks = seen.red.iter().filter_map(|check| request::log(&place, check));
