@@ -25,7 +25,7 @@ fn no_queue_is_ever_red() {
 /// Many more: `cargo run --release -p xtask -- simulate --requests 10000`.
 #[test]
 fn a_request_lands_by_the_hosts_word_alone() {
-    let coverage = match simulate_wide(0..600, Options { world: World::Requests, ..Options::default() }) {
+    let coverage = match simulate_wide(0..750, Options { world: World::Requests, ..Options::default() }) {
         Ok(coverage) => coverage,
         Err(violation) => panic!("{violation}"),
     };
