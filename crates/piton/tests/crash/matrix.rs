@@ -201,8 +201,9 @@ fn killed((point, _, mode): &Case) -> Killed {
 fn killed_by(point: &str) -> Killed {
     match point.split_once('.') {
         Some(("keeper", _)) => Killed::Keeper,
-        // Files are kept by a thread of their own, and checks are followed by another: beside whatever git is doing.
-        Some(("check" | "files", _)) => Killed::EngineOverGit,
+        // Files and slots are kept by threads of their own, and checks and agents are followed by others: beside whatever
+        // git is doing for another task.
+        Some(("check" | "files" | "slot" | "work", _)) => Killed::EngineOverGit,
         _ => Killed::Engine,
     }
 }
