@@ -184,7 +184,10 @@ fn a_list_that_is_written_again_keeps_what_is_done_under_other_numbers() {
     let _ =
         sandbox.run("run TODO.md").exits(1).says("T1 is completed, and the plan changes it").says("--replan");
     let _ = sandbox.run("run TODO.md --replan").exits(0).lacks("T2  ").lacks("wrong");
-    assert_eq!(landed(&sandbox), ["T1", "T2", "T1", "T4"]);
+    // The last two are worked on at the same time.
+    let mut all = landed(&sandbox);
+    all[2..].sort();
+    assert_eq!(all, ["T1", "T2", "T1", "T4"]);
     assert!(!sandbox.exists("wrong.txt"), "what is done is not done again under its new number");
     assert_eq!(sandbox.read("TODO.md"), again.replace("[ ]", "[x]"));
     let _ = sandbox.run("run TODO.md").exits(0).lacks("attempt");
