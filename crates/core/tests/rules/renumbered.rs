@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Check, TaskSpec};
+use piton_core::plan::{Check, TaskId, TaskSpec};
 use piton_core::run::{Command, Status, StopReason};
 use proptest::prelude::*;
 
@@ -98,6 +98,12 @@ proptest! {
         for pair in lists.windows(2) {
             let (old, new) = (&pair[0], &pair[1]);
             let before: Vec<Line> = completed(&bench, old).into_iter().copied().collect();
+            // What was tried under its own id, and not done, is done there again.
+            let tried = |spec: &TaskSpec| {
+                let task = bench.state.task(&spec.id).ok().flatten();
+                task.is_some_and(|task| task.attempt > 0 && task.content == spec.content())
+            };
+            let tried: Vec<TaskId> = specs(new).into_iter().filter(tried).map(|spec| spec.id).collect();
             bench.accept(&Command::Replan(Box::new(plan(specs(new)))));
             let (was, is) = (counts(old), counts(new));
             for (id, title, judge) in &before {
@@ -105,7 +111,7 @@ proptest! {
                     continue;
                 }
                 let (now, _, now_judge) = new.iter().find(|(_, known, _)| known == title).expect("it is there once");
-                if now_judge == judge {
+                if now_judge == judge && !(now != id && tried.iter().any(|id| id.as_str() == *now)) {
                     prop_assert_eq!(bench.task(now).decided, Status::Completed, "{} was {}", now, id);
                 }
             }
