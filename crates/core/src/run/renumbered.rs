@@ -45,7 +45,8 @@ pub(super) fn carried_over(state: &State, plan: &Plan, adopting: &[Event]) -> Ve
                 // What was tried, or skipped, was something else.
                 let rests = [Status::Pending, Status::Failed, Status::Abandoned, Status::Skipped];
                 let is_another = task.content != was.content && rests.contains(&task.decided);
-                let is_fresh = (task.decided, task.attempt) == (Status::Pending, 0);
+                // The plan may have been without it for a while.
+                let is_fresh = task.attempt == 0 && (task.decided == Status::Pending || task.removed);
                 is_fresh || is_another || adopting.iter().any(is_reopened)
             }
         };
