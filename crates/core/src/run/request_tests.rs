@@ -23,21 +23,12 @@ fn open() -> Request {
 }
 
 fn green() -> Seen {
-    Seen {
-        phase: Phase::Open,
-        head: oid(2),
-        draft: false,
-        mergeable: Mergeable::Yes,
-        review: Review::NotNeeded,
-        pending: Vec::new(),
-        passed: 2,
-        red: Vec::new(),
-        red_on_target: Vec::new(),
-        stuck: Vec::new(),
-        wanted: Vec::new(),
-        remarks: Vec::new(),
-        queued: false,
-    }
+    Seen { mergeable: Mergeable::Yes, passed: 2, ..Seen::bare(Phase::Open, oid(2)) }
+}
+
+fn prepared_again() -> RequestFact {
+    let (branch, on) = ("b".to_owned(), Vec::new());
+    RequestFact::Prepared { branch, base: oid(1), head: oid(4), tree: oid(5), on }
 }
 
 fn by(merge: MergeBy) -> Requests {
@@ -183,14 +174,7 @@ fn a_rejected_merge_is_asked_for_again_a_few_times() {
         assert!(request.words().contains("not now"), "{}", request.words());
     }
     assert_eq!(judged(MergeBy::Piton, &request, &green()), Judgement::Wait, "three times are enough");
-    let again = RequestFact::Prepared {
-        branch: "b".to_owned(),
-        base: oid(1),
-        head: oid(4),
-        tree: oid(5),
-        on: Vec::new(),
-    };
-    let next = Request::after(Some(request), &again, at(2)).expect("it is there");
+    let next = Request::after(Some(request), &prepared_again(), at(2)).expect("it is there");
     assert_eq!((next.refusals, next.refused), (0, None), "another commit is another question");
 }
 
@@ -208,16 +192,9 @@ fn a_request_that_was_merged_is_not_used_again() {
     let merged = Seen { phase: Phase::Merged { commit: Some(oid(7)) }, ..green() };
     let fact = RequestFact::Seen { seen: Box::new(merged) };
     let over = Request::after(Some(open()), &fact, at(1)).expect("it is there");
-    let again = RequestFact::Prepared {
-        branch: "b".to_owned(),
-        base: oid(1),
-        head: oid(4),
-        tree: oid(5),
-        on: Vec::new(),
-    };
-    let next = Request::after(Some(over), &again, at(2)).expect("it is there");
+    let next = Request::after(Some(over), &prepared_again(), at(2)).expect("it is there");
     assert_eq!((next.opened, next.step), (None, Step::Push));
-    let next = Request::after(Some(open()), &again, at(2)).expect("it is there");
+    let next = Request::after(Some(open()), &prepared_again(), at(2)).expect("it is there");
     assert!(next.opened.is_some());
 }
 
