@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use super::json::{Kind, Node};
+use super::problems::{Problems, cut};
+use crate::plan::RepoPath;
 
 /// A text that people and agents are to read, without the space around it and without what no terminal should get.
 pub(in crate::system) fn readable(text: &str) -> String {
@@ -35,6 +37,21 @@ pub(in crate::system) fn texts(node: &Node) -> Vec<(String, Range<usize>)> {
         Kind::List(items) => items.iter().filter_map(text).collect(),
         _ => text(node).into_iter().collect(),
     }
+}
+
+/// The files of the project that a value names, as a text or a list of texts.
+pub(in crate::system) fn project_files(node: &Node, found: &mut Problems) -> Vec<String> {
+    let mut files = Vec::new();
+    for (path, at) in texts(node) {
+        match RepoPath::new(&path) {
+            Ok(_) => files.push(path),
+            Err(reason) => {
+                let message = format!("{:?} cannot be a file of the project: {reason}", cut(&path));
+                found.repair(at, message, "left out");
+            }
+        }
+    }
+    files
 }
 
 #[cfg(test)]

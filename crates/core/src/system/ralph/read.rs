@@ -8,11 +8,11 @@ use super::file::{self, Stories, Story, truth};
 use super::{FILE, PROGRESS};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::order::Arrange;
-use crate::plan::{RepoPath, TaskId};
+use crate::plan::TaskId;
 use crate::system::finding::join;
 use crate::system::kit::draft::{Draft, DraftTask, Need, Order, Phase, Standing, title_of};
 use crate::system::kit::json::{self, Kind, Node};
-use crate::system::kit::json_texts::{one_line, text_of, texts};
+use crate::system::kit::json_texts::{one_line, project_files, text_of, texts};
 use crate::system::kit::problems::{Problems, cut};
 use crate::system::kit::status::plain;
 use crate::system::kit::text;
@@ -202,17 +202,7 @@ fn priority(node: &Node, found: &mut Problems) -> Option<u64> {
 }
 
 fn files(node: &Node, found: &mut Problems) -> Vec<String> {
-    let mut files = Vec::new();
-    for (path, at) in node.get("files").into_iter().flat_map(texts) {
-        match RepoPath::new(&path) {
-            Ok(_) => files.push(path),
-            Err(reason) => {
-                let message = format!("{:?} cannot be a file of the project: {reason}", cut(&path));
-                found.repair(at, message, "left out");
-            }
-        }
-    }
-    files
+    node.get("files").map_or_else(Vec::new, |files| project_files(files, found))
 }
 
 /// The branch that the work is to land on, if git would take its name.

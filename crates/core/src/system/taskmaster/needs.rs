@@ -111,7 +111,7 @@ impl<'u> Edges<'u> {
                     (None, Some(subtask)) if self.units[subtask].task == nth => continue,
                     (None, Some(subtask)) => vec![subtask],
                     (None, None) => {
-                        // Whoever makes the plan says that there is no such task.
+                        // The reader of the whole plan reports that this task is missing.
                         let name = tag.called(&id);
                         self.needs[self.parts[nth][0]].push(Need { name, at });
                         continue;

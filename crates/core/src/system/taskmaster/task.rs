@@ -6,10 +6,9 @@ use std::ops::Range;
 use super::file::{Item, Tag, id_text};
 use super::status;
 use crate::diagnostic::nearest;
-use crate::plan::RepoPath;
 use crate::system::kit::draft::{DraftTask, Standing, title_of};
 use crate::system::kit::json::{Kind, Node};
-use crate::system::kit::json_texts::texts;
+use crate::system::kit::json_texts::{project_files, texts};
 use crate::system::kit::problems::{Problems, cut};
 use crate::system::kit::status::plain;
 use crate::view::counted;
@@ -251,15 +250,7 @@ fn files(node: &Node, found: &mut Problems) -> Vec<String> {
     for name in ["relevantFiles", "files"] {
         let items = node.get(name).and_then(Node::items).unwrap_or_default();
         for item in items.iter().filter_map(|item| item.get("path").or(Some(item))) {
-            for (path, at) in texts(item) {
-                match RepoPath::new(&path) {
-                    Ok(_) => files.push(path),
-                    Err(reason) => {
-                        let message = format!("{:?} cannot be a file of the project: {reason}", cut(&path));
-                        found.repair(at, message, "left out");
-                    }
-                }
-            }
+            files.extend(project_files(item, found));
         }
     }
     files
