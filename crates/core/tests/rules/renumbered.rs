@@ -32,7 +32,7 @@ fn first() -> impl Strategy<Value = Vec<Line>> {
         .prop_map(|(ids, titles)| ids.into_iter().zip(titles).map(|(id, title)| (id, title, id)).collect())
 }
 
-/// A list that is made of another one: ids anew, some tasks left out, some twice, some with another check, some new.
+/// A list made from another one: with new ids, some tasks left out, some twice, some with another check, and some new ones.
 fn later(before: Vec<Line>) -> impl Strategy<Value = Vec<Line>> {
     let kept = prop::sample::select(before).prop_map(|(_, title, judge)| (title, judge));
     let any = (prop::sample::select(TITLES.to_vec()), prop::sample::select(IDS.to_vec()));

@@ -182,7 +182,7 @@ fn a_claim_whose_engine_was_killed_is_known_as_ours_afterwards() {
         assert!(told.contains("demo-a1"), "{told}");
         assert!(calls.contains("update demo-a1 --status=open --assignee= --actor piton --json"), "{calls}");
         assert_eq!(sandbox.read(sandbox.root().join("bd/demo-a1")).trim(), "open", "{calls}");
-        // It is claimed again by whoever does it in the end, and closed once.
+        // The agent that does it in the end claims it again, and it is closed once.
         crate::act(&sandbox, WORK);
         let _ = with_bd(&sandbox, "run .beads --reset-task demo-a1").exits(0);
         assert_eq!(crate::landed(&sandbox), ["demo-a1", "demo-b2"]);

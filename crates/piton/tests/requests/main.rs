@@ -48,7 +48,7 @@ fn assert_landed(sandbox: &Sandbox, host: &ScriptedHost) {
     let _ = sandbox.run("doctor").exits(0);
 }
 
-/// A run that dies at any of these points is gone on with, and nothing is done twice.
+/// A run that is killed at any of these points can be resumed, and nothing is done twice.
 fn assert_survives(
     points: &[&str],
     run: impl Fn(&Sandbox, &ScriptedHost, &str) -> Invocation,

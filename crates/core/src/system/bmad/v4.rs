@@ -1,4 +1,4 @@
-//! Stories of version 4, `docs/stories/1.2.sign-in.md`: each says itself how far it is, and there is no board.
+//! Stories of version 4, such as `docs/stories/1.2.sign-in.md`. They have no board: each file states its own status.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
