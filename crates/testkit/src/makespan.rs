@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use piton_core::plan::{Graph, Schedule, Settings, TaskId, TaskSpec};
-use piton_core::run::{Action, AgentEnd, Carried, Closing, Command, Intent, State, Status, next};
+use piton_core::run::{Action, AgentEnd, Carried, Closing, Command, Intent, State, Status, Waived, next};
 use piton_core::time::{Span, Timestamp};
 
 use crate::bare::{self, index, oid, passed, spec, work};
@@ -246,7 +246,7 @@ impl World {
                     intent,
                     before,
                     results: vec![passed()],
-                    untouched: Vec::new(),
+                    waived: Waived::default(),
                 }
             }
             Action::Move { .. } => {

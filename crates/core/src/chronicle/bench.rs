@@ -6,7 +6,7 @@ use crate::plan::{
 };
 use crate::run::{
     AgentEnd, CheckResult, Claim, Closing, Command, CommitMade, Holder, Intent, NewRun, Note, Recorded,
-    Report, Selection, Session, State, Status, StopReason, Task, Verdict, Work, decide,
+    Report, Selection, Session, State, Status, StopReason, Task, Verdict, Waived, Work, decide,
 };
 use crate::time::{Span, Timestamp};
 
@@ -247,9 +247,9 @@ impl Bench {
             results.extend(self.results(other.as_str(), &Verdict::Pass, ""));
         }
         let intent = Intent { old: oid(1), candidate: commit, on: Vec::new() };
-        let (fence, before, untouched) = (at.fence, Vec::new(), Vec::new());
+        let (fence, before, waived) = (at.fence, Vec::new(), Waived::default());
         let task = id(name);
-        self.accept(&Command::PrepareLanding { task, fence, tree, intent, before, results, untouched });
+        self.accept(&Command::PrepareLanding { task, fence, tree, intent, before, results, waived });
     }
 
     /// The engine's next step on proven work: it prepares the landing, unless another one is under way, or finishes it.

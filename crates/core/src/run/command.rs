@@ -16,7 +16,7 @@ use super::revision::Revision;
 use super::schedule::Action;
 use super::state::Missing;
 use super::task::{Carried, Holder, Intent, Status, Task};
-use crate::plan::{Oid, Outside, Plan, RunId, TaskId};
+use crate::plan::{Digest, Oid, Outside, Plan, RunId, TaskId};
 use crate::time::Span;
 
 #[derive(Clone, Debug)]
@@ -189,8 +189,7 @@ pub enum Command {
         /// Those that land in the same move, before it.
         before: Vec<Carried>,
         results: Vec<CheckResult>,
-        /// Tasks whose files this does not change: verdicts of the agents among their checks stay valid.
-        untouched: Vec<TaskId>,
+        waived: Waived,
     },
     /// What a task was to stand on is not there. With a reason: its parts do not fit together.
     Unstack {
@@ -400,6 +399,16 @@ impl Command {
             _ => false,
         }
     }
+}
+
+/// Verdicts that something is not asked for before it lands.
+#[derive(Clone, Debug, Default)]
+pub struct Waived {
+    /// Tasks whose files it does not change: verdicts of the agents among their checks stay valid.
+    pub untouched: Vec<TaskId>,
+    /// Checks of tasks that the request of a run brings, and that say nothing against it: they come out the same on the branch of
+    /// the run, or the target had the work of their tasks before.
+    pub excused: Vec<Digest>,
 }
 
 #[derive(Clone, Debug)]

@@ -39,7 +39,7 @@ pub mod verdict;
 mod whole;
 
 pub use closing::{Asks, Closing};
-pub use command::{Claim, Command, NewRun, Refusal, Stop};
+pub use command::{Claim, Command, NewRun, Refusal, Stop, Waived};
 pub use comment::{Comment, Place, Side, lines_of};
 pub use effort::{Effort, Efforts};
 pub use ending::{

@@ -61,6 +61,9 @@ pub struct Request {
     /// How often the target was looked at and did not have that commit.
     #[serde(default, skip_serializing_if = "crate::run::is_zero")]
     pub missing: u32,
+    /// The head of the request before it that the host merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brought: Option<Oid>,
 }
 
 /// The work of another task that a request stands on, as it is in that task's own request.
@@ -405,6 +408,7 @@ impl Request {
             delivered: Vec::new(),
             merged: None,
             missing: 0,
+            brought: None,
         }
     }
 
@@ -463,8 +467,8 @@ impl Request {
 
     fn prepared_again(mut self, branch: &str, base: &Oid, head: &Oid) -> Request {
         // A request that is over stays as it is: this work needs another one.
-        if self.seen.as_ref().is_some_and(|seen| matches!(seen.phase, Phase::Merged { .. })) {
-            (self.opened, self.rounds) = (None, 0);
+        if let Some(head) = self.merged_head() {
+            (self.opened, self.rounds, self.brought) = (None, 0, Some(head.clone()));
         }
         if !self.heads.contains(head) {
             self.heads.push(head.clone());
@@ -483,6 +487,16 @@ impl Request {
             missing: 0,
             ..self
         }
+    }
+
+    fn merged_head(&self) -> Option<&Oid> {
+        let seen = self.seen.as_deref().filter(|seen| matches!(seen.phase, Phase::Merged { .. }));
+        seen.map(|seen| &seen.head)
+    }
+
+    /// The last head that the host has merged of this task: the target had its work, whatever has become of it since.
+    pub fn last_merged(&self) -> Option<&Oid> {
+        self.merged_head().or(self.brought.as_ref())
     }
 
     /// How long to wait before the next look: longer, the longer nothing has been pushed. Checks that take an hour may be

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use super::request;
 use super::state::Run;
+use super::task::Task;
 use crate::plan::{GroupId, Per, Plan, Requests, TaskId, TaskSpec, Whole};
 
 /// What its agents are asked to do. The reason why they are needed comes with it, as after every attempt that failed.
@@ -54,6 +55,14 @@ impl Run {
         self.settings.requests.as_ref().is_some_and(|requests| requests.stack && requests.per == Per::Task)
     }
 
+    /// How many tasks had landed before the first whose checks decide about these candidates, too. The request of the run
+    /// brings all that have landed.
+    pub fn judged_since<'t>(&self, candidates: impl Iterator<Item = &'t Task>) -> u32 {
+        let since =
+            |task: &Task| if self.is_its_request(&task.id) { 0 } else { task.progress.landed_at_base };
+        candidates.map(since).min().unwrap_or_default()
+    }
+
     /// The branch that all of its work comes to in the end.
     pub fn destination(&self) -> Option<&String> {
         self.whole().map(|whole| &whole.into).or(self.target.as_ref())
@@ -93,6 +102,11 @@ impl Whole {
 
     pub fn has(&self, task: &TaskId) -> bool {
         self.task == *task || self.groups.iter().any(|(_, of_group)| of_group == task)
+    }
+
+    /// The tasks that are its requests.
+    pub fn tasks(&self) -> impl Iterator<Item = &TaskId> {
+        self.requests().map(|(_, task)| task)
     }
 
     /// All of its requests, in the order in which they are opened. `None`: of the run.

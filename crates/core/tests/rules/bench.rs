@@ -6,7 +6,7 @@ use piton_core::plan::{
 };
 use piton_core::run::{
     Action, AgentEnd, CheckResult, Class, Closing, Command, Event, Holder, Intent, NewRun, Recorded, Refusal,
-    Selection, Session, State, Status, Stop, Task, Verdict, Work, decide,
+    Selection, Session, State, Status, Stop, Task, Verdict, Waived, Work, decide,
 };
 use piton_core::time::{Span, Timestamp};
 
@@ -214,7 +214,7 @@ impl Bench {
             intent: Intent { old: oid(tree + 2000), candidate: oid(tree + 3000), on: Vec::new() },
             before: Vec::new(),
             results: passed.iter().map(|other| evidence(other, Verdict::Pass)).collect(),
-            untouched: Vec::new(),
+            waived: Waived::default(),
         }
     }
 

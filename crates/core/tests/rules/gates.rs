@@ -3,7 +3,7 @@
 use piton_core::plan::{AboutUnit, Argv, Check, Exhausted, Iterative, Schedule, TaskSpec};
 use piton_core::run::{
     Action, AgentEnd, CheckResult, Claim, Class, Command, Event, Evidence, Next, Reopening, Status,
-    StopReason, Verdict, Work, next,
+    StopReason, Verdict, Waived, Work, next,
 };
 use piton_core::system::Form;
 use piton_core::time::Span;
@@ -330,8 +330,8 @@ fn verdicts_of_agents_are_carried_over_to_what_leaves_their_files_alone() {
     };
     let land = |untouched| {
         let (task, tree, intent, results) = (task.clone(), tree.clone(), intent.clone(), results.clone());
-        let before = Vec::new();
-        Command::PrepareLanding { task, fence, tree, intent, before, results, untouched }
+        let (before, waived) = (Vec::new(), Waived { untouched, ..Waived::default() });
+        Command::PrepareLanding { task, fence, tree, intent, before, results, waived }
     };
     assert!(bench.refuse(&land(Vec::new())).reason.contains("may not land"));
     assert!(bench.decide(&land(vec![id("a")])).is_ok());

@@ -2,7 +2,9 @@
 
 use piton_core::plan::Oid;
 use piton_core::run::line::{ProofEnd, Stage};
-use piton_core::run::{Action, Carried, Command, Event, Intent, Proof, Status, Verdict, next, wake_at};
+use piton_core::run::{
+    Action, Carried, Command, Event, Intent, Proof, Status, Verdict, Waived, next, wake_at,
+};
 use piton_core::time::Span;
 
 use crate::bench::{Bench, evidence, id, oid, spec};
@@ -44,7 +46,7 @@ fn prepare(bench: &Bench, chain: &[&str], passed: &[&str]) -> Command {
         intent: Intent { old: oid(4000), candidate: merge(9), on: Vec::new() },
         before: before.iter().enumerate().map(carried).collect(),
         results: passed.iter().map(|name| evidence(name, Verdict::Pass)).collect(),
-        untouched: Vec::new(),
+        waived: Waived::default(),
     }
 }
 

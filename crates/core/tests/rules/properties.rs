@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use piton_core::plan::{Budget, Fences, Plan, Schedule, TaskId, TaskSpec};
 use piton_core::run::{
     Action, AgentEnd, Claim, Class, Closing, Command, Counts, Event, Holder, Links, Missing, Proof, Recorded,
-    Report, Selection, Session, State, Stop, StopReason, Verdict, Work, decide, next, wake_at,
+    Report, Selection, Session, State, Stop, StopReason, Verdict, Waived, Work, decide, next, wake_at,
 };
 use piton_core::time::{Span, Timestamp};
 use proptest::prelude::*;
@@ -108,7 +108,7 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
         14 | 15 => {
             let intent = piton_core::run::Intent { old: oid(4), candidate: oid(6), on: Vec::new() };
             let before = Vec::new();
-            Command::PrepareLanding { task, fence, tree, intent, before, results, untouched: Vec::new() }
+            Command::PrepareLanding { task, fence, tree, intent, before, results, waived: Waived::default() }
         }
         16 => Command::LandingFailed {
             task,

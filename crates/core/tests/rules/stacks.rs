@@ -38,14 +38,14 @@ fn head(tree: u64) -> u64 {
 }
 
 fn prepare(bench: &Bench, name: &str, tree: u64, on: &[(&str, u64)]) -> Command {
-    let Command::PrepareLanding { task, fence, tree, mut intent, before, results, untouched } =
+    let Command::PrepareLanding { task, fence, tree, mut intent, before, results, waived } =
         bench.prepare_landing(name, tree, &[name])
     else {
         unreachable!("it makes one")
     };
     intent.old = oid(TIP);
     intent.on = on.iter().map(|(task, tree)| Footing { task: id(task), head: oid(head(*tree)) }).collect();
-    Command::PrepareLanding { task, fence, tree, intent, before, results, untouched }
+    Command::PrepareLanding { task, fence, tree, intent, before, results, waived }
 }
 
 fn moved(bench: &mut Bench, name: &str, fact: RequestFact) {
@@ -152,7 +152,7 @@ fn a_request_that_stands_on_another_is_merged_after_it_and_proven_again_without_
         matches!(last_fact(&bench), Some(RequestFact::Returned { reason }) if reason.contains("has landed: a"))
     );
     // The judge of a belongs to what it has to pass now.
-    let Command::PrepareLanding { task, fence, tree, mut intent, before, untouched, .. } =
+    let Command::PrepareLanding { task, fence, tree, mut intent, before, waived, .. } =
         prepare(&bench, "b", 3, &[])
     else {
         unreachable!("it makes one")
@@ -161,7 +161,7 @@ fn a_request_that_stands_on_another_is_merged_after_it_and_proven_again_without_
     let Command::PrepareLanding { results, .. } = bench.prepare_landing("b", 3, &["a", "b"]) else {
         unreachable!("it makes one")
     };
-    bench.accept(&Command::PrepareLanding { task, fence, tree, intent, before, results, untouched });
+    bench.accept(&Command::PrepareLanding { task, fence, tree, intent, before, results, waived });
     moved(&mut bench, "b", RequestFact::Pushed { head: oid(head(3)) });
     says(&mut bench, "b", 3, 99, seen());
     assert!(matches!(last_fact(&bench), Some(RequestFact::MergeBegins { .. })));

@@ -1,8 +1,8 @@
 //! A run that lands as a whole, or group by group: its tasks land on its branch, and tasks that no plan has are its requests.
 
 use piton_core::plan::{Per, Plan, Requests, Schedule, Whole};
-use piton_core::run::request::Seen;
-use piton_core::run::{Action, Command, Event, RequestFact, Status, Work, next};
+use piton_core::run::request::{Phase, Seen};
+use piton_core::run::{Action, Command, Event, RequestFact, Status, Waived, Work, next};
 
 use crate::bench::{Bench, id, oid, plan, session, spec, work};
 
@@ -81,8 +81,8 @@ fn the_plan_stays_the_same_plan_and_may_get_more_tasks() {
     assert!(bench.task("b").removed);
 }
 
-/// `a` is on the branch and `b` was skipped: the branch is about to be pushed.
-fn prepared() -> Bench {
+/// `a` is on the branch and `b` was skipped: the request is proven.
+fn proven() -> Bench {
     let mut bench = running(whole(Per::Run, plan(vec![spec("a", &[]), spec("b", &[])])));
     land(&mut bench, "a", 7, 0);
     bench.accept(&Command::Skip { task: id("b"), by: "ann".to_owned(), reason: String::new() });
@@ -93,7 +93,13 @@ fn prepared() -> Bench {
     let fence = bench.task("request").fence;
     let (tree, results) = (oid(9), Vec::new());
     bench.accept(&Command::ChecksEnded { task: id("request"), fence, tree, results });
-    bench.accept(&bench.prepare_landing("request", 9, &[]));
+    bench
+}
+
+/// The branch is about to be pushed.
+fn prepared() -> Bench {
+    let mut bench = proven();
+    bench.accept(&bench.prepare_landing("request", 9, &["a"]));
     assert_eq!(bench.task("request").decided, Status::Merging);
     bench
 }
@@ -103,6 +109,64 @@ fn happened(bench: &Bench, which: fn(&RequestFact) -> bool) -> bool {
         Event::Request { fact, .. } => which(fact),
         _ => false,
     })
+}
+
+/// The command with the checks of `a` left out.
+fn without_its_checks(bench: &Bench, landing: Command) -> Command {
+    let Command::PrepareLanding { task, fence, tree, intent, before, results, .. } = landing else {
+        panic!("it prepares a landing")
+    };
+    let waived = Waived { excused: bench.task("a").judges.clone(), ..Waived::default() };
+    Command::PrepareLanding { task, fence, tree, intent, before, results, waived }
+}
+
+#[test]
+fn a_request_has_passed_the_checks_of_the_tasks_that_it_brings() {
+    let bench = proven();
+    let unseen = bench.prepare_landing("request", 9, &[]);
+    assert!(bench.refuse(&unseen).reason.contains("a check has not passed on the merged tree"));
+    assert!(bench.decide(&without_its_checks(&bench, unseen)).is_ok(), "they are as red on the branch");
+}
+
+#[test]
+fn no_task_of_a_run_leaves_the_checks_of_others_out() {
+    let mut bench = running(whole(Per::Run, plan(vec![spec("a", &[]), spec("b", &[])])));
+    land(&mut bench, "a", 7, 0);
+    bench.verify("b", 8, 0);
+    let unseen = without_its_checks(&bench, bench.prepare_landing("b", 9, &["b"]));
+    assert!(bench.refuse(&unseen).reason.contains("a check has not passed on the merged tree"));
+}
+
+#[test]
+fn a_request_that_was_merged_before_is_remembered() {
+    let mut bench = prepared();
+    let (head, fence) = (oid(9 + 3000), bench.task("request").fence);
+    for fact in
+        [RequestFact::Pushed { head: head.clone() }, RequestFact::Opened { number: 1, url: String::new() }]
+    {
+        bench.accept(&Command::RequestMoved { task: id("request"), fence, fact });
+    }
+    let phase = Phase::Merged { commit: Some(oid(77)) };
+    let seen = Box::new(Seen { head: head.clone(), phase, ..crate::requests::seen() });
+    bench.accept(&Command::RequestSeen { task: id("request"), fence, seen, log: String::new(), tip: None });
+    let (commit, tree) = (oid(77), oid(9));
+    bench.accept(&Command::RequestLanded { task: id("request"), fence, commit, tree });
+    let last = |bench: &Bench| {
+        let request = bench.task("request").progress.request.clone().expect("it has one");
+        (request.opened.is_some(), request.last_merged().cloned())
+    };
+    assert_eq!(last(&bench), (true, Some(head.clone())));
+    // `b` comes later, and has a request of its own.
+    bench.accept(&Command::Reset { task: id("b"), by: "ann".to_owned() });
+    land(&mut bench, "b", 10, 1);
+    bench.start("request");
+    bench.ready("request", 10, 2);
+    let same = Work { changed: false, found_work: false, ..work(10) };
+    bench.accept(&bench.captured("request", same));
+    let (fence, tree) = (bench.task("request").fence, oid(10));
+    bench.accept(&Command::ChecksEnded { task: id("request"), fence, tree, results: Vec::new() });
+    bench.accept(&bench.prepare_landing("request", 10, &["a", "b"]));
+    assert_eq!(last(&bench), (false, Some(head)));
 }
 
 #[test]

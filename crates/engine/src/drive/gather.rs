@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use piton_core::plan::{TaskId, TaskSpec};
+use piton_core::plan::{Oid, TaskId, TaskSpec, Whole};
 use piton_core::prompt::Advice;
 use piton_core::run::line::Stage;
-use piton_core::run::{Action, Proof, Status, Task};
+use piton_core::run::{Action, Proof, Run, Status, Task};
 
 use super::briefing::{self, Briefing};
 use super::order::{Below, Member, Neighbour, Order, Running};
@@ -24,8 +24,7 @@ impl Loop<'_> {
         if let Action::Prove { proof, .. } | Action::Land { proof, .. } = action {
             let Some(proof) = run.line.proof(*proof).cloned() else { return Ok(None) };
             let Some(members) = self.members(&proof.chain[..proof.chain.len() - 1])? else { return Ok(None) };
-            let bases = members.iter().map(|member| &member.task).chain([&task]);
-            let since = bases.map(|task| task.progress.landed_at_base).min().unwrap_or_default();
+            let since = run.judged_since(members.iter().map(|member| &member.task).chain([&task]));
             (ahead, neighbours) = (members, self.neighbours(since)?);
             if let Stage::Passed(tree) = proof.stage {
                 passed = Some(tree);
@@ -48,6 +47,7 @@ impl Loop<'_> {
         let order = Order {
             on,
             below,
+            brought: self.brought(&run, &task),
             action: action.clone(),
             site: Arc::clone(&self.site),
             run: Arc::new(run),
@@ -83,6 +83,14 @@ impl Loop<'_> {
             is_open.then(|| Below { name: request.name(), branch: request.branch.clone() })
         });
         open.collect()
+    }
+
+    /// What the target got by requests of the run, if this task is one of them.
+    fn brought(&self, run: &Run, task: &Task) -> Vec<Oid> {
+        let whole = run.whole().filter(|whole| whole.has(&task.id));
+        let requests = whole.into_iter().flat_map(Whole::tasks);
+        let known = requests.filter_map(|id| self.state.task(id).ok().flatten());
+        known.filter_map(|task| task.progress.request.as_deref()?.last_merged().cloned()).collect()
     }
 
     /// Looked for once; what is added meanwhile is heard of.

@@ -8,7 +8,7 @@ use piton_core::run::flakes::Earlier;
 use piton_core::run::line::ProofEnd;
 use piton_core::run::{
     AgentEnd, CONFLICT, Carried, CheckResult, Class, Command, Intent, Pointers, Status, TOGETHER, Task,
-    Verdict, verdict,
+    Verdict, Waived, verdict,
 };
 
 use super::order::{Neighbour, Order, Trouble, commit_of};
@@ -59,8 +59,14 @@ pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> 
         return Ok(vec![ended(ProofEnd::Dropped { reason }, Vec::new())]);
     }
     // Whom agents judge, or who meets somebody they judged, is proven alone.
-    let untouched = if order.ahead.is_empty() { untouched(order, &ground, &tree)? } else { Vec::new() };
-    let all = judges(order, &untouched);
+    let mut waived = match order.is_request_of_run() {
+        true => whole::waived(order, &tree)?,
+        false if order.ahead.is_empty() => {
+            Waived { untouched: untouched(order, &ground, &tree)?, ..Waived::default() }
+        }
+        false => Waived::default(),
+    };
+    let all = judges(order, &waived);
     let stands = order.on.as_ref().is_some_and(|on| !on.is_empty());
     if let Some(reason) = order.site.red_tip.reason_for(&ground, &all) {
         if stands {
@@ -99,7 +105,16 @@ pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> 
             return red_by_itself(order, by_itself);
         }
     }
-    if let Some(failed) = red(order, &ground, &all, &results) {
+    let mut onto = &ground;
+    if order.is_request_of_run() {
+        waived.excused.extend(whole::red_before(order, &mut results)?);
+        // Its next agent needs all of it, and the target may be to blame.
+        onto = &candidate;
+    }
+    if let Some(failed) = red(order, onto, &all, &results) {
+        if onto == &candidate {
+            whole::keep(order, &candidate)?;
+        }
         return Ok(vec![failed]);
     }
     repo.sync_objects(members.iter().map(|(_, commit)| commit))?;
@@ -120,7 +135,7 @@ pub(super) fn prove(order: &Order, proof: u64) -> Result<Vec<Command>, Trouble> 
     );
     // While another lands, this one is known to have passed.
     let passed = ended(ProofEnd::Passed { tree: tree.clone() }, results.clone());
-    Ok(vec![Command::PrepareLanding { task, fence, tree, intent, before, results, untouched }, passed])
+    Ok(vec![Command::PrepareLanding { task, fence, tree, intent, before, results, waived }, passed])
 }
 
 /// Merge each member of the chain into what those before it make of the tip; or what became clear on the way.
@@ -251,6 +266,9 @@ fn target_is_red(
         let is_own = order.spec.checks.iter().any(|own| own.digest() == check.digest());
         !is_own && check.reviewer().is_none() && red.contains(&check.digest())
     };
+    // What the tasks of a request of the run are for is not on the target yet.
+    let landing: Vec<&Check> = order.run.settings.landing_checks.iter().collect();
+    let all = if order.is_request_of_run() { &landing[..] } else { all };
     let mut foreign: Vec<&Check> = all.iter().copied().filter(is_foreign).collect();
     foreign.dedup_by_key(|check| check.digest());
     if foreign.is_empty() {
@@ -392,7 +410,7 @@ fn silent(all: &[&Check], results: &[CheckResult]) -> Option<String> {
 
 /// The tasks whose files this landing leaves as they are. Nobody asks git about tasks that no agent judges. A gate is open
 /// again after a landing, so nobody asks its agents before; its own landing is about the whole.
-fn untouched(order: &Order, tip: &Oid, tree: &Oid) -> Result<Vec<TaskId>, Trouble> {
+pub(super) fn untouched(order: &Order, tip: &Oid, tree: &Oid) -> Result<Vec<TaskId>, Trouble> {
     let repo = order.repo()?;
     let is_reviewed = |checks: &[Check]| checks.iter().any(|check| check.reviewer().is_some());
     let apart = |files: &[String], changed: &[String]| !files.iter().any(|file| changed.contains(file));
@@ -417,15 +435,16 @@ fn untouched(order: &Order, tip: &Oid, tree: &Oid) -> Result<Vec<TaskId>, Troubl
 }
 
 /// Every check that has a say in the merged tree: an agent's only where the files that it judged differ.
-fn judges<'o>(order: &'o Order, untouched: &[TaskId]) -> Vec<&'o Check> {
+fn judges<'o>(order: &'o Order, waived: &Waived) -> Vec<&'o Check> {
     let neighbours = order.neighbours.iter().map(|other| (&other.task, &other.checks));
     let ahead = order.ahead.iter().map(|member| (&member.task.id, &member.spec.checks));
     let all = ahead.chain([(&order.task.id, &order.spec.checks)]).chain(neighbours);
     let wanted = all.flat_map(|(task, checks)| {
-        let carried = untouched.contains(task);
+        let carried = waived.untouched.contains(task);
         checks.iter().filter(move |check| !carried || check.reviewer().is_none())
     });
-    wanted.chain(&order.run.settings.landing_checks).collect()
+    let asked = wanted.filter(|check| !waived.excused.contains(&check.digest()));
+    asked.chain(&order.run.settings.landing_checks).collect()
 }
 
 /// Those of the checks that have not passed on the tree.

@@ -147,7 +147,9 @@ pub(super) struct Order {
     pub on: Option<Vec<Footing>>,
     /// What its own request was proven on, as long as that is open: names and branches.
     pub below: Vec<Below>,
-    /// The tasks that landed since the oldest base among these.
+    /// Of a request of the run: the heads that the host has merged so far.
+    pub brought: Vec<Oid>,
+    /// The tasks that landed since the oldest base among these. Of a request of the run: all of them.
     pub neighbours: Vec<Neighbour>,
     pub running: Running,
     /// Where its worktree is, once it was asked for.

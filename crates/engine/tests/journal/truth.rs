@@ -6,7 +6,7 @@ use piton_core::plan::{Budget, Digest, Fences, GroupId, Oid, Plan, Schedule, Tas
 use piton_core::run::{
     Action, AgentEnd, ByModel, CheckResult, Claim, Class, Closing, Command, Evidence, Holder, Intent, Note,
     Recorded, Refusal, Report, Selection, Session, State, Status, Stop, StopReason, Task, Tests, Usage,
-    Verdict, Work, decide, startable,
+    Verdict, Waived, Work, decide, startable,
 };
 use piton_core::time::{Span, Timestamp};
 use piton_engine::journal::CommandError;
@@ -267,7 +267,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                 intent,
                 before: Vec::new(),
                 results,
-                untouched: Vec::new(),
+                waived: Waived::default(),
             }
         }
         Status::Merging => Command::Landed { task: id, fence, commit: oid(9000 + fence) },

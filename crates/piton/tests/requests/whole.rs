@@ -116,6 +116,68 @@ fn a_conflict_with_the_target_is_solved_by_an_agent() {
 }
 
 #[test]
+fn an_agent_that_mends_the_request_keeps_the_checks_of_its_tasks_green() {
+    let (sandbox, host) = scene();
+    // First it takes away what T1 made. When it is told so, it makes that again.
+    let mend = sandbox.root().join("mend.sh");
+    sandbox.write(
+        &mend,
+        "if [ -e fix.txt ]; then echo done > T1.txt; else rm T1.txt; echo fixed > fix.txt; fi\n",
+    );
+    sandbox.script(&(writers(&["T1", "T2"]) + &format!("[request]\nrun sh {mend}\n")));
+    host.checks("*", [("build", CheckResult::Pending)]);
+    let running = as_a_whole(&sandbox, &host, "").spawn();
+    let head = head_after(&host, "");
+    host.checks(&head, [("build", CheckResult::Red)]);
+    let renewed = head_after(&host, &head);
+    host.checks(&renewed, [("build", CheckResult::Green)]);
+    let _ = running.wait().exits(0);
+    assert_landed(&sandbox, &host);
+    assert_eq!(sandbox.git(["show", "main:fix.txt"]).trim(), "fixed");
+    let log = sandbox.run("log").exits(0).stdout;
+    assert!(log.contains("check `test -s T1.txt` failed"), "{log}");
+}
+
+#[test]
+fn a_target_that_moved_is_judged_by_the_checks_of_the_tasks_too() {
+    let (sandbox, host) = scene();
+    let check = "checks = ['test -s T1.txt', 'test ! -e flag || test -e mended']";
+    sandbox.plan(&(task("T1", check) + &task("T2", "depends_on = [\"T1\"]")));
+    sandbox.git(["push", "-q", "origin", "main"]);
+    sandbox.script(&(writers(&["T1", "T2"]) + "[request]\nwrite mended yes\n"));
+    host.checks("*", [("build", CheckResult::Pending)]);
+    let running = as_a_whole(&sandbox, &host, "").spawn();
+    let head = head_after(&host, "");
+    // What is pushed meanwhile merges cleanly, and does not fit together with T1.
+    let _ = host.push("main", "flag", "somebody else's\n");
+    host.checks("*", [("build", CheckResult::Green)]);
+    let _ = running.wait().exits(0);
+    assert_ne!(host.request().head, head);
+    assert_eq!(sandbox.git(["show", "main:mended"]).trim(), "yes");
+    assert_landed(&sandbox, &host);
+}
+
+#[test]
+fn a_check_that_a_later_task_made_red_does_not_keep_the_request_back() {
+    let (sandbox, host) = scene();
+    sandbox.plan(
+        &(task("T1", "checks = ['test -s T1.txt', 'test ! -e T2.txt']")
+            + &task("T2", "depends_on = [\"T1\"]")),
+    );
+    sandbox.git(["push", "-q", "origin", "main"]);
+    host.checks("*", [("build", CheckResult::Pending)]);
+    let running = as_a_whole(&sandbox, &host, "").spawn();
+    let head = head_after(&host, "");
+    // It is looked at only where something else is merged into it.
+    let _ = host.push("main", "other.txt", "somebody else's\n");
+    host.checks("*", [("build", CheckResult::Green)]);
+    let _ = running.wait().exits(0);
+    assert_ne!(host.request().head, head);
+    assert_landed(&sandbox, &host);
+    assert_eq!(sandbox.run("status request --json").exits(0).stdout.matches("\"attempt\": 1").count(), 1);
+}
+
+#[test]
 fn an_abandoned_task_keeps_the_request_back_until_a_person_skips_it() {
     let (sandbox, host) = scene();
     sandbox.script("[T1]\nwrite T1.txt done\n[T2]\nexit 1\n");

@@ -6,8 +6,8 @@ use piton_core::plan::{Exhausted, Oid, Schedule, Settings, TaskId};
 use piton_core::run::flakes::{Earlier, Habit, Look, Looks};
 use piton_core::run::line::{ProofEnd, Proving, Stage};
 use piton_core::run::{
-    Action, AgentEnd, Carried, CheckRun, Closing, Command, Intent, Note, State, Status, Task, is_current,
-    next,
+    Action, AgentEnd, Carried, CheckRun, Closing, Command, Intent, Note, State, Status, Task, Waived,
+    is_current, next,
 };
 use piton_core::time::{Span, Timestamp};
 
@@ -289,7 +289,7 @@ impl Ours {
         let intent = Intent { old, candidate: here.clone(), on: Vec::new() };
         let (tree, results) = (here.clone(), vec![passed()]);
         let prepare =
-            Command::PrepareLanding { task, fence, tree, intent, before, results, untouched: Vec::new() };
+            Command::PrepareLanding { task, fence, tree, intent, before, results, waived: Waived::default() };
         let end = ProofEnd::Passed { tree: here };
         let _ = self.say(world, number, prepare)
             || self.say(world, number, Command::ProofEnded { proof: number, end, results: vec![passed()] });

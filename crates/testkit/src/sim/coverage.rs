@@ -186,6 +186,8 @@ pub const REQUEST_SITUATIONS: &[&str] = &[
     "merged by the host",
     "a run landed as a whole",
     "a group landed as a whole",
+    "a request of the run has the tree of its branch",
+    "a check of a request is as red on the branch",
     "somebody pushed to the target of the run's request",
     "stands on an open request",
     "stands on several open requests",

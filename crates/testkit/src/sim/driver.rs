@@ -35,6 +35,8 @@ pub(super) struct Sim {
     pub(super) checkout: Tree,
     /// Checks that were run and passed, by tree: all that can be known.
     pub(super) observed: BTreeSet<(usize, Digest)>,
+    /// Checks that were run and did not pass, by tree.
+    pub(super) seen_red: BTreeSet<(usize, Digest)>,
     /// Checks that passed on a tree that is red.
     pub(super) lied: BTreeSet<Digest>,
     pub(super) keepers: Keepers,
@@ -97,6 +99,7 @@ impl Sim {
             host: Host::default(),
             checkout: Tree::new(),
             observed: BTreeSet::new(),
+            seen_red: BTreeSet::new(),
             lied: BTreeSet::new(),
             keepers: Keepers::default(),
             people: People::default(),

@@ -3,7 +3,7 @@
 use piton_core::plan::{Check, Digest, TaskId, TaskSpec};
 use piton_core::run::line::{ProofEnd, Stage};
 use piton_core::run::{
-    Action, Carried, CheckResult, Class, Command, Footing, Intent, Status, Task, Verdict, verdict,
+    Action, Carried, CheckResult, Class, Command, Footing, Intent, Status, Task, Verdict, Waived, verdict,
 };
 
 use super::Sabotage;
@@ -14,11 +14,11 @@ use super::stacks::NoGround;
 use super::world::Checking;
 
 /// A chain as it is merged.
-struct Merged {
-    tip: CommitNo,
-    on: Vec<Footing>,
+pub(super) struct Merged {
+    pub(super) tip: CommitNo,
+    pub(super) on: Vec<Footing>,
     /// Those that are not in the target yet, and the commit of each.
-    members: Vec<(Task, CommitNo)>,
+    pub(super) members: Vec<(Task, CommitNo)>,
 }
 
 impl Sim {
@@ -52,11 +52,12 @@ impl Sim {
             self.coverage.saw("what was proven is not what would land");
             return vec![ended(number, ProofEnd::Dropped { reason: "the target has moved".to_owned() })];
         }
-        let untouched = match members.as_slice() {
-            [task] => self.untouched_by(task, &merged),
-            _ => Vec::new(),
+        let mut waived = match members.as_slice() {
+            [task] if self.run().is_its_request(&task.id) => self.waived_for_whole(task, &merged),
+            [task] => Waived { untouched: self.untouched_by(task, &merged), ..Waived::default() },
+            _ => Waived::default(),
         };
-        let mut wanted = self.unproven(&members, self.landing_judges(&members, &untouched), &tree);
+        let mut wanted = self.unproven(&members, self.landing_judges(&members, &waived), &tree);
         if self.flakes(self.scenario.weather.sloppy, "engine left out a check") {
             // The rules have to notice: they ask for each check by name.
             wanted.retain(|_| self.rng.chance(50));
@@ -64,8 +65,11 @@ impl Sim {
         let lies = self.sabotage == Some(Sabotage::LieAboutMergedChecks);
         let checking = Checking::blind_if(lies || self.sabotage == Some(Sabotage::SkipMergedChecks));
         let proven = self.git.find_tree(&tree).cloned().unwrap_or_else(|| merged.clone());
-        let results: Vec<CheckResult> =
+        let mut results: Vec<CheckResult> =
             wanted.iter().map(|check| self.run_check(last, check, &proven, checking)).collect();
+        if self.run().is_its_request(&last.id) {
+            waived.excused.extend(self.red_before(last, &mut results));
+        }
         if lies {
             let tree = self.git.tree_no(merged.clone());
             self.observed.extend(wanted.into_iter().map(|check| (tree, check)));
@@ -76,7 +80,8 @@ impl Sim {
             return vec![cut];
         }
         if results.iter().any(|result| result.verdict != Verdict::Pass) {
-            return self.red_together(number, &members, tip, &verdict::red(&results));
+            let seen_on = if self.run().is_its_request(&last.id) { top } else { tip };
+            return self.red_together(number, &members, seen_on, &verdict::red(&results));
         }
         let intent = Intent { old: oid(tip), candidate: oid(top), on };
         let carried = |(task, commit): &(Task, CommitNo)| {
@@ -91,7 +96,7 @@ impl Sim {
         let passed = ProofEnd::Passed { tree: tree.clone() };
         let told = results.clone();
         vec![
-            Command::PrepareLanding { task, fence, tree, intent, before, results, untouched },
+            Command::PrepareLanding { task, fence, tree, intent, before, results, waived },
             Command::ProofEnded { proof: number, end: passed, results: told },
         ]
     }
@@ -147,32 +152,6 @@ impl Sim {
             merging.push((task.clone(), at));
         }
         Ok(Merged { tip, on: Vec::new(), members: merging })
-    }
-
-    /// The branch of a run that lands as a whole, merged into the tip of what its request is for.
-    fn merge_whole(&mut self, task: &Task) -> Result<Merged, Vec<Command>> {
-        let (tip, branch) = (self.git.trunk, self.git.target);
-        let verified = task.progress.commit.as_ref().and_then(commit_no).ok_or_else(Vec::new)?;
-        let mut at = tip;
-        for (work, other) in [(verified, branch), (branch, verified)] {
-            let is_in_other = work != other && self.git.is_ancestor(work, other);
-            if is_in_other || self.git.is_ancestor(work, at) {
-                continue;
-            }
-            let (merged, conflicts) = self.git.merge(work, at);
-            if !conflicts.is_empty() {
-                self.coverage.saw("the request of the run conflicts");
-                let has_own = !self.git.merge(verified, tip).1.is_empty();
-                return Err(failed(task, if has_own { tip } else { branch }, "conflict"));
-            }
-            at = self.git.commit(merged, &[at, work], None);
-        }
-        if self.git.tree(at) == self.git.tree(tip) {
-            self.coverage.saw("nothing is left for the request of the run");
-            self.git.target = at;
-            return Err(self.nothing_to_land(task));
-        }
-        Ok(Merged { tip, on: Vec::new(), members: vec![(task.clone(), at)] })
     }
 
     /// The work of a task merged into what it stands on, or carried over there where that has become something else.
@@ -254,17 +233,19 @@ impl Sim {
     }
 
     /// The checks that decide about landing these tasks, computed here independently of the rules.
-    fn landing_judges(&self, members: &[Task], untouched: &[TaskId]) -> Vec<Digest> {
+    fn landing_judges(&self, members: &[Task], waived: &Waived) -> Vec<Digest> {
         let of = |id: &TaskId| {
             let checks = self.scenario.spec(id).map(|spec| spec.checks.as_slice()).unwrap_or_default();
-            let carried = untouched.contains(id);
+            let carried = waived.untouched.contains(id);
             let asked = checks.iter().filter(move |check| !carried || check.reviewer().is_none());
             asked.map(Check::digest).collect::<Vec<Digest>>()
         };
         let mut judges: Vec<Digest> = members.iter().flat_map(|task| of(&task.id)).collect();
         for task in members {
-            for other in self.state.landed_since(task.progress.landed_at_base) {
-                judges.extend(of(other));
+            let is_whole = self.run().is_its_request(&task.id);
+            let since = if is_whole { 0 } else { task.progress.landed_at_base };
+            for other in self.state.landed_since(since) {
+                judges.extend(of(other).into_iter().filter(|judge| !waived.excused.contains(judge)));
             }
         }
         judges.extend(self.run().settings.landing_checks.iter().map(Check::digest));
@@ -309,7 +290,7 @@ fn ended(proof: u64, end: ProofEnd) -> Command {
     Command::ProofEnded { proof, end, results: Vec::new() }
 }
 
-fn failed(task: &Task, tip: CommitNo, reason: &str) -> Vec<Command> {
+pub(super) fn failed(task: &Task, tip: CommitNo, reason: &str) -> Vec<Command> {
     let (id, fence, tip) = (task.id.clone(), task.fence, oid(tip));
     let (reason, feedback, pointers) = (reason.to_owned(), "mend it".to_owned(), Box::default());
     vec![Command::LandingFailed { task: id, fence, tip, reason, feedback, pointers }]

@@ -25,6 +25,7 @@ use super::requests;
 use super::scenario::task_id;
 use super::siblings::{starts_wait_for_other_lists, waiting_is_derived};
 use super::stacks;
+use super::whole;
 
 pub(super) type Verdict = Result<(), String>;
 pub(super) type Broken = (&'static str, String);
@@ -38,6 +39,7 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("barriers_hold", barriers_hold(sim, event))?;
     named("budgets_end_as_planned", budgets_end_as_planned(sim, event))?;
     named("merges_are_green", requests::merges_are_green(sim, event))?;
+    named("brings_what_was_seen", whole::brings_what_was_seen(sim, event))?;
     named("nobody_pays_for_the_target", requests::nobody_pays_for_the_target(sim, event))?;
     named("limits_park", providers::limits_park(sim, event))?;
     named("one_looks_first", providers::one_looks_first(sim, event))?;

@@ -30,6 +30,7 @@ mod scenario;
 mod siblings;
 mod stacks;
 mod takeover;
+mod whole;
 mod world;
 
 use std::fmt;

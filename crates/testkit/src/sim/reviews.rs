@@ -19,7 +19,9 @@ impl Sim {
             untouched.push(task.id.clone());
         }
         let brought = changed(self.git.tip(), merged);
-        for id in self.state.landed_since(task.progress.landed_at_base) {
+        let is_whole = self.run().is_its_request(&task.id);
+        let since = if is_whole { 0 } else { task.progress.landed_at_base };
+        for id in self.state.landed_since(since) {
             let Some(other) = self.task(id).filter(|other| !other.reviews.is_empty()) else { continue };
             if other.gate {
                 // It is open again after this.

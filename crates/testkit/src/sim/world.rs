@@ -272,9 +272,10 @@ impl Sim {
         } else {
             Verdict::Pass
         };
-        if verdict == Verdict::Pass && checking == Checking::Honest {
+        if checking == Checking::Honest {
             let tree = self.git.tree_no(tree.clone());
-            self.observed.insert((tree, check.clone()));
+            let seen = if verdict == Verdict::Pass { &mut self.observed } else { &mut self.seen_red };
+            seen.insert((tree, check.clone()));
         }
         CheckResult {
             name: format!("{predicate:?}"),

@@ -2,7 +2,7 @@
 
 use super::{Decision, Rules, checked_on, unproven};
 use crate::plan::{Check, Digest, Oid, TaskId};
-use crate::run::command::{Refusal, Stop};
+use crate::run::command::{Refusal, Stop, Waived};
 use crate::run::event::{CheckResult, Event};
 use crate::run::line::{ProofEnd, Proving, Stage};
 use crate::run::task::{Carried, Intent, Proof, Status, Task};
@@ -15,7 +15,7 @@ impl<'a> Rules<'a> {
         fence: u64,
         tree: &Oid,
         (intent, before): (&Intent, &[Carried]),
-        (results, untouched): (&[CheckResult], &[TaskId]),
+        (results, waived): (&[CheckResult], &Waived),
     ) -> Decision {
         let task = self.candidate(id, fence)?;
         let mut members = Vec::new();
@@ -32,14 +32,15 @@ impl<'a> Rules<'a> {
         // An agent judged files. While these are unchanged, its verdict stays valid.
         let of = |task: &Task| -> Vec<Digest> {
             // A gate lands on a tree that it has to judge itself.
-            let all = !untouched.contains(&task.id) || task.gate && task.id == *id;
+            let all = !waived.untouched.contains(&task.id) || task.gate && task.id == *id;
             task.judges.iter().filter(|judge| all || !task.reviews.contains(judge)).cloned().collect()
         };
         let mut judges: Vec<Digest> = members.iter().flat_map(|member| of(member)).collect();
         // Also where the merged tree is the verified one: its own checks are not those of the others.
-        let since = members.iter().map(|member| member.progress.landed_at_base).min().unwrap_or_default();
-        for other in self.state.landed_since(since) {
-            judges.extend(self.task(other).map(of).unwrap_or_default());
+        let is_excused = |judge: &Digest| self.run.is_its_request(id) && waived.excused.contains(judge);
+        for other in self.state.landed_since(self.run.judged_since(members.iter().copied())) {
+            let of = self.task(other).map(of).unwrap_or_default();
+            judges.extend(of.into_iter().filter(|judge| !is_excused(judge)));
         }
         judges.extend(self.run.settings.landing_checks.iter().map(Check::digest));
         if let Some(missing) = unproven(&members, judges.iter(), tree, results) {

@@ -142,8 +142,8 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         }
         Command::BeginProof { chain, alone } => on.begin_proof(chain, *alone),
         Command::ProofEnded { proof, end, results } => on.proof_ended(*proof, end, results),
-        Command::PrepareLanding { task, fence, tree, intent, before, results, untouched } => {
-            on.prepare_landing(task, *fence, tree, (intent, before), (results, untouched))
+        Command::PrepareLanding { task, fence, tree, intent, before, results, waived } => {
+            on.prepare_landing(task, *fence, tree, (intent, before), (results, waived))
         }
         Command::LandingFailed { task, fence, tip, reason, feedback, pointers } => {
             let at = on.candidate(task, *fence)?;
