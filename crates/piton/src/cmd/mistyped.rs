@@ -56,7 +56,15 @@ pub(crate) fn failure(error: &clap::Error, cli: &Command, typed: &[String]) -> O
             near.into_iter().fold(failure, Failure::hint).hint(help)
         }
         (ErrorKind::MissingRequiredArgument, _) => {
-            let lacking = context(ContextKind::InvalidArg).join(", ");
+            let lacking = context(ContextKind::InvalidArg);
+            if let [one] = &lacking[..]
+                && let Some(options) = alternatives(one)
+            {
+                let line: Vec<String> = typed.iter().map(|word| shell_word(&ui::plain(word))).collect();
+                let failure = Failure::usage(format!("`{this}` needs {}", options.join(" or ")));
+                return Some(failure.hint(format!("piton {} {}", line.join(" "), options[0])).hint(help));
+            }
+            let lacking = lacking.join(", ");
             let failure = Failure::usage(format!("`{this}` needs {lacking}"));
             let usage =
                 words(ContextKind::Usage).and_then(|usage| Some(usage.split_once("Usage: ")?.1.to_owned()));
@@ -69,6 +77,12 @@ pub(crate) fn failure(error: &clap::Error, cli: &Command, typed: &[String]) -> O
         }
     };
     Some(failure)
+}
+
+/// The options of which one is wanted, where clap says `<--land <HOW>|--pr <WHAT>>`.
+fn alternatives(lacking: &str) -> Option<Vec<&str>> {
+    let options = lacking.strip_prefix('<')?.strip_suffix('>')?;
+    options.starts_with("--").then(|| options.split('|').collect())
 }
 
 /// The command that the line begins with, and its name.

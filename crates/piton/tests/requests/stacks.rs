@@ -122,6 +122,8 @@ fn where_there_is_nothing_to_stack_it_is_said() {
     let refused = |more: &str| by_requests(&sandbox, &host, more).run().exits(2);
     let _ = refused("--stack --pr run").says("--stack is for a request of each task");
     let _ = refused("--stack --pr batch").says("leave out --stack, or --pr");
+    let alone = sandbox.piton(["run", "plan.toml", "--stack"]).run().exits(2);
+    assert!(alone.stderr.contains("`piton run` needs --land <HOW> or --pr <WHAT>"), "{alone}");
     let local = sandbox.piton(["run", "plan.toml", "--land", "local", "--stack"]).with_path(host.bin());
     let _ = local.run().exits(2).says("--stack is for --land pr");
     let stacked = "tasks would begin on the open requests of what they depend on";
