@@ -37,7 +37,8 @@ pub(super) struct Judges {
 ///
 /// A completed task with new content is opened again. Its dependents stay as they are: they were proven on what landed,
 /// which is still there. If only checks are new, they judge what the target holds. The same for a task that its checks
-/// stopped: the new checks judge the work that it left.
+/// stopped: the new checks judge the work that it left. A task that was handed to a person and is an agent's now waits no
+/// longer.
 pub(super) fn changed(
     task: &Task,
     spec: Box<TaskSpec>,
@@ -62,6 +63,8 @@ pub(super) fn changed(
     let is_unproven = is_completed && spec.checks.iter().any(is_new);
     let own = judges.own || spec.checks.iter().any(is_new) || spec.checks.len() != task.judges.len();
     let is_rejudged = task.failed_by_checks().is_some_and(|red| own || judges.landing && red == Red::Landing);
+    // Nobody but a person could have gone on with it.
+    let is_agents_now = task.by_person && !spec.by_person && task.decided == Status::Blocked;
     let change = Event::TaskChanged { spec, level, tail };
     Ok(if is_another && (is_completed || has_work) {
         vec![reopened(Reopening::Content { spec: task.spec_seq }), change]
@@ -69,6 +72,8 @@ pub(super) fn changed(
         vec![change, reopened(Reopening::Checks)]
     } else if !is_another && is_rejudged {
         vec![change, reopened(Reopening::Rejudged)]
+    } else if is_agents_now {
+        vec![change, Event::Unblocked { task: task.id.clone(), by: "piton".to_owned() }]
     } else {
         vec![change]
     })

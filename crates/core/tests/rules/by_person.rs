@@ -1,9 +1,9 @@
 //! Tasks that a person does: no agent gets one, and the person's word completes it.
 
 use piton_core::plan::TaskSpec;
-use piton_core::run::{Action, Claim, Command, Evidence, Holder, Proof, Status, next};
+use piton_core::run::{Action, Claim, Command, Evidence, Holder, Proof, Status, StopReason, next};
 
-use crate::bench::{Bench, id, spec};
+use crate::bench::{Bench, id, plan, spec};
 
 fn by_person(name: &str, needs: &[&str]) -> TaskSpec {
     TaskSpec { by_person: true, checks: Vec::new(), ..spec(name, needs) }
@@ -69,4 +69,16 @@ fn it_can_be_skipped() {
     let (by, reason) = ("ann".to_owned(), "not needed".to_owned());
     bench.accept(&Command::Skip { task: id("a"), by, reason });
     assert_eq!(bench.task("a").decided, Status::Skipped);
+}
+
+#[test]
+fn a_task_that_the_plan_no_longer_keeps_for_a_person_gets_an_agent() {
+    let mut bench = Bench::running(vec![by_person("a", &[])]);
+    bench.accept(&begun("a"));
+    assert_eq!(bench.task("a").decided, Status::Blocked);
+    let reason = StopReason::Environment { detail: "it died".to_owned() };
+    bench.accept(&Command::Detach { engine: "e1".to_owned(), reason, tip: Vec::new() });
+    bench.accept(&Command::Replan(Box::new(plan(vec![spec("a", &[])]))));
+    let task = bench.task("a");
+    assert_eq!((task.decided, task.by_person), (Status::Failed, false), "it may begin");
 }
