@@ -76,6 +76,34 @@ pub(crate) const BMAD: &[&str] = &[
     "\r\n",
 ];
 
+pub(crate) const BMAD_V4: &[&str] = &[
+    "\n==> 1.1.a.md <==\n",
+    "\n==> story-1.2.md <==\n",
+    "\n==> 1.2.b.md <==\n",
+    "\n==> 2.10 c.md <==\n",
+    "# Story 1.1: A\n",
+    "## Status\n",
+    "Approved\n",
+    "**Draft**\n",
+    "Ready for Review\n",
+    "Done\n",
+    "InProgress\n",
+    "blocked\n",
+    "Status: Approved\n",
+    "## Acceptance Criteria\n",
+    "1. x\n",
+    "## Tasks / Subtasks\n",
+    "- [ ] Task 1: `src/a.rs`\n",
+    "  - [x] x\n",
+    "## Dev Agent Record\n",
+    "## QA Results\n",
+    "---\n",
+    "status: done\n",
+    "\u{feff}",
+    "\r\n",
+    "```\n",
+];
+
 pub(crate) const BACKLOG: &[&str] = &[
     "\n==> tasks/task-1 - A.md <==\n",
     "\n==> tasks/task-1.1 - B.md <==\n",
@@ -114,6 +142,11 @@ pub(crate) fn bmad(bytes: &[u8]) {
     read(bytes, "bmad", "_bmad-output/implementation-artifacts", "sprint-status.yaml");
 }
 
+pub(crate) fn bmad_v4(bytes: &[u8]) {
+    let files = folder(bytes).files;
+    holds(named("bmad-v4").expect("it is in the table"), "", ("stories", "docs/stories"), Folder { files });
+}
+
 pub(crate) fn backlog(bytes: &[u8]) {
     read(bytes, "backlog", "backlog", "config.yml");
 }
@@ -126,9 +159,14 @@ fn read(bytes: &[u8], system: &str, home: &str, plan: &str) {
     let place = format!("{home}/{plan}");
     let mut folder =
         Folder { files: files.into_iter().map(|(name, bytes)| (format!("{home}/{name}"), bytes)).collect() };
-    folder.files.insert(place.clone(), own.clone());
+    folder.files.insert(place.clone(), own);
+    holds(system, home, (plan, &place), folder);
+}
+
+/// `home`: what the names of the files begin with. `name` and `place` are those of the plan.
+fn holds(system: SystemRef, home: &str, (name, place): (&str, &str), mut folder: Folder) {
     let config = Config::default();
-    let given = Given::new(plan, &place, &config);
+    let given = Given::new(name, place, &config);
     let reading = |folder: &Folder| -> Reading { system.read(folder, &given).reading().clone() };
     let (before, again) = (reading(&folder), reading(&folder));
     assert_eq!((&before.plan, &before.problems), (&again.plan, &again.problems), "reading twice");
@@ -139,7 +177,7 @@ fn read(bytes: &[u8], system: &str, home: &str, plan: &str) {
     let ids: HashSet<String> = before.plan.tasks.iter().map(|task| task.id.folded()).collect();
     assert_eq!(ids.len(), before.plan.tasks.len(), "ids are unique");
     assert!(!before.is_usable() || Graph::new(&before.plan.tasks).is_ok(), "what is used has no circle");
-    written(system, home, &place, &mut folder);
+    written(system, home, place, &mut folder);
     let after = reading(&folder);
     assert_eq!(before.plan.hash(), after.plan.hash(), "whatever is open or done, the plan is the same");
 }
@@ -149,18 +187,22 @@ fn written(system: SystemRef, home: &str, place: &str, folder: &mut Folder) {
     let names: Vec<String> = folder.files.keys().cloned().collect();
     let list = |below: &str| {
         let inside = format!("{home}/{below}/").replace("//", "/");
+        let inside = inside.trim_start_matches('/');
         let mut found: Vec<String> = names
             .iter()
-            .filter_map(|name| name.strip_prefix(&inside)?.split('/').next().map(str::to_owned))
+            .filter_map(|name| name.strip_prefix(inside)?.split('/').next().map(str::to_owned))
             .collect();
         found.dedup();
         found
     };
-    let plan = folder.files[place].clone();
+    let plan = folder.files.get(place).cloned().unwrap_or_default();
     let below = system.companions_below(&plan, &list);
     let all = below.iter().map(AsRef::as_ref).chain(system.companions(&|_| true));
     for companion in all {
-        let path = companion.name().map_or_else(|| place.to_owned(), |name| format!("{home}/{name}"));
+        let path = companion.name().map_or_else(
+            || place.to_owned(),
+            |name| format!("{home}/{name}").trim_start_matches('/').to_owned(),
+        );
         let Some(bytes) = folder.files.get(&path) else { continue };
         let Some(opened) = companion.opened(bytes) else { continue };
         assert!(companion.holds(&opened, bytes), "only marks differ");

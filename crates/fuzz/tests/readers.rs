@@ -107,6 +107,7 @@ targets![
     ralph,
     gsd,
     bmad,
+    bmad_v4,
     backlog,
     tracker,
     requests,

@@ -108,37 +108,89 @@ fn a_word_that_is_set_during_a_run_is_a_claim() {
 }
 
 /// Stories of version 4 say themselves how far they are.
-#[test]
-fn stories_without_a_board_are_implemented_in_their_order() {
-    let sandbox = project("bmad", "[1.1]\nwrite one.txt one\n[1.2]\nwrite two.txt two\n");
-    sandbox.git(["rm", "-q", "-r", "_bmad-output"]);
-    let story = |number: &str, status: &str| {
-        format!(
-            "# Story {number}: Text {number}\n\n## Status\n\n{status}\n\n## Story\n\nAs a reader, I want a text.\n\n\
-             ## Acceptance Criteria\n\n1. It is there\n\n## Tasks / Subtasks\n\n- [ ] Task 1: Write it (AC: 1)\n"
-        )
-    };
-    sandbox.write("docs/stories/1.1.one.md", &story("1.1", "Approved"));
-    sandbox.write("docs/stories/1.2.two.md", &story("1.2", "Approved"));
-    sandbox.write("docs/stories/1.3.three.md", &story("1.3", "Draft"));
-    let settings = sandbox.read("piton.toml");
-    sandbox.write(
-        "piton.toml",
-        &settings.replace("[defaults]\n", "[defaults]\nchecks = [\"test -e one.txt\"]\n#"),
-    );
-    sandbox.commit("Stories of version 4");
-    let told = sandbox.run("plan docs/stories").exits(0);
-    let told = told.says("3 tasks in 1 group").says("Text 1.2 ← 1.1").says("left to others: it is a draft");
-    let _ = told.says("is read as a plan of the bmad-v4 system");
-    let _ = sandbox.run("init --dry-run").exits(0).says("piton plan docs/stories");
-    let _ = sandbox.run("run docs/stories").exits(4).lacks("attempt 2");
-    assert_eq!(landed(&sandbox), ["1.1", "1.2"]);
-    let done = |number: &str| story(number, "Review").replace("- [ ]", "- [x]");
-    assert_eq!(sandbox.read("docs/stories/1.1.one.md"), done("1.1"));
-    assert_eq!(sandbox.read("docs/stories/1.2.two.md"), done("1.2"));
-    assert_eq!(sandbox.read("docs/stories/1.3.three.md"), story("1.3", "Draft"));
-    // A status that somebody takes back is set again: what is completed stays completed.
-    sandbox.write("docs/stories/1.1.one.md", &story("1.1", "Approved"));
-    let _ = sandbox.run("run docs/stories").lacks("attempt");
-    assert!(sandbox.read("docs/stories/1.1.one.md").contains("Review"));
+mod without_a_board {
+    use super::*;
+
+    const PLACE: &str = "docs/stories";
+    const WORK: &str = "\
+[1.1]
+write greet.sh printf 'Hello, %s\\n' \"$1\"
+[1.2]
+write greet.sh test -n \"$1\" || exit 2; printf 'Hello, %s\\n' \"$1\"
+[2.1]
+write greet.sh test -n \"$1\" || exit 2; printf 'Hallo, %s\\n' \"$1\"
+";
+
+    fn stories() -> Sandbox {
+        project("bmad-v4", WORK)
+    }
+
+    fn story(sandbox: &Sandbox, name: &str) -> String {
+        sandbox.read(format!("{PLACE}/{name}.md"))
+    }
+
+    #[test]
+    fn the_plan_shows_each_story_in_the_order_of_its_number() {
+        let sandbox = stories();
+        insta::assert_snapshot!(sandbox.run("plan docs/stories").exits(0).to_string(), @r"
+        exit: 0
+        --- stdout
+        stories 3 tasks in 2 groups, up to 3 at once
+
+        Epic 1
+          1.1      Greet by name  1.1.greet-by-name.md:1  [sh -n greet.sh]
+          1.2      Greet nobody ← 1.1  1.2.greet-nobody.md:1  [sh -n greet.sh]
+
+        Epic 2
+          2.1      Greet in German  2.1.greet-in-german.md:1  [left to others: it is a draft]
+
+        critical path 2 steps: 1.1 → 1.2
+        --- stderr
+        warning: 1 story is a draft
+         --> docs/stories/2.1.greet-in-german.md:1:3
+          |
+        1 | # Story 2.1: Greet in German
+          |   ^^^^^^^^^^^^^^^^^^^^^^^^^^ left to a person
+          |
+        help: set the status to `Approved`, and Piton does it
+        docs/stories is read as a plan of the bmad-v4 system
+        ");
+    }
+
+    #[test]
+    fn what_is_approved_is_implemented_and_set_to_review() {
+        let sandbox = stories();
+        let first = story(&sandbox, "1.1.greet-by-name").replace('\n', "\r\n");
+        sandbox.write("docs/stories/1.1.greet-by-name.md", &first);
+        sandbox.commit("As an editor writes it");
+        let (second, draft) = (story(&sandbox, "1.2.greet-nobody"), story(&sandbox, "2.1.greet-in-german"));
+        let _ = sandbox.run("run docs/stories").exits(4).lacks("attempt 2");
+        assert_eq!(landed(&sandbox), ["1.1", "1.2"]);
+        let ticked = first.replace("Approved", "Review").replace("- [ ] Task", "- [x] Task");
+        let ticked = ticked.replace("- [ ] Print", "- [x] Print");
+        assert_eq!(story(&sandbox, "1.1.greet-by-name"), ticked, "boxes elsewhere stay open");
+        let reviewed = second.replace("Approved", "Review").replace("- [ ]", "- [x]");
+        assert_eq!(story(&sandbox, "1.2.greet-nobody"), reviewed);
+        assert_eq!(story(&sandbox, "2.1.greet-in-german"), draft);
+        // A status that somebody takes back is set again: what is completed stays completed.
+        sandbox.write("docs/stories/1.2.greet-nobody.md", &second);
+        let _ = sandbox.run("run docs/stories").exits(4).lacks("attempt");
+        assert_eq!(story(&sandbox, "1.2.greet-nobody"), reviewed);
+        // A draft that is approved is one more task.
+        sandbox.write("docs/stories/2.1.greet-in-german.md", &draft.replace("Draft", "Approved"));
+        let _ = sandbox.run("run docs/stories").exits(0);
+        assert_eq!(landed(&sandbox), ["1.1", "1.2", "2.1"]);
+        assert!(story(&sandbox, "2.1.greet-in-german").contains("Review"));
+    }
+
+    #[test]
+    fn a_status_that_is_set_during_a_run_is_a_claim() {
+        let sandbox = stories();
+        let _ = sandbox.run("next --plan docs/stories").exits(0);
+        let before = story(&sandbox, "1.2.greet-nobody");
+        sandbox.write("docs/stories/1.2.greet-nobody.md", &before.replace("Approved", "Done"));
+        let _ = sandbox.run("journal add looked").exits(0);
+        assert_ne!(status(&sandbox, "1.2"), "completed");
+        assert_eq!(story(&sandbox, "1.2.greet-nobody"), before);
+    }
 }

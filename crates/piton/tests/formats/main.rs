@@ -61,6 +61,7 @@ fn init_finds_the_plan_of_every_tool() {
         ("ralph", "prd.json"),
         ("gsd", ".planning/ROADMAP.md"),
         ("bmad", "_bmad-output/implementation-artifacts/sprint-status.yaml"),
+        ("bmad-v4", "docs/stories"),
         ("backlog", "backlog/config.yml"),
         ("beads", ".beads"),
     ];

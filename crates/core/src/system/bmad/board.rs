@@ -16,17 +16,20 @@ pub(super) enum Stage {
     InProgress,
     Review,
     Done,
+    /// Its agent could not continue.
+    Blocked,
     /// It is not to be done now.
     Dropped,
 }
 
 /// The words of every generation.
-const WORDS: [(Stage, &[&str]); 6] = [
+const WORDS: [(Stage, &[&str]); 7] = [
     (Stage::Backlog, &["backlog", "draft", "todo"]),
     (Stage::Ready, &["ready-for-dev", "drafted", "ready", "approved"]),
     (Stage::InProgress, &["in-progress", "contexted", "inprogress"]),
     (Stage::Review, &["review", "in-review", "ready-for-review", "ready-for-done"]),
     (Stage::Done, &["done", "completed", "complete"]),
+    (Stage::Blocked, &["blocked"]),
     (
         Stage::Dropped,
         &["deferred", "cancelled", "canceled", "won't-do", "wont-do", "optional", "skipped", "superseded"],
@@ -50,6 +53,7 @@ impl Stage {
             Stage::Review | Stage::Done => Standing::Claimed,
             Stage::InProgress => Standing::NotOurs("somebody works on it: it is in progress"),
             Stage::Backlog => Standing::NotOurs("it is in the backlog"),
+            Stage::Blocked => Standing::NotOurs("it is blocked"),
             Stage::Dropped => Standing::Dropped,
         }
     }

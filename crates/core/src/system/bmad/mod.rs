@@ -2,9 +2,10 @@
 //!
 //! `place` knows where the files lie, `board` reads and changes the board, `story` one story. `read` makes a plan of all of
 //! them, and `write` keeps the board and the stories up to date. `v4` is the same for stories of version 4, which have no
-//! board.
+//! board: `one_story` has what a story's own status means, and writes it.
 
 mod board;
+mod one_story;
 mod place;
 mod read;
 mod row;

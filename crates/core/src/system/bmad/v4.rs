@@ -1,23 +1,17 @@
 //! Stories of version 4, such as `docs/stories/1.2.sign-in.md`. They have no board: each file states its own status.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::board::Stage;
+use super::one_story::{DRAFT, OneStory, kind, standing};
 use super::place::BOARD;
-use super::story::{Status, Story};
-use super::write::finished;
+use super::story::Story;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::order::Pairs;
 use crate::plan::TaskId;
 use crate::system::finding::join;
-use crate::system::kit::boxes::Ticked;
-use crate::system::kit::checklist;
 use crate::system::kit::draft::{Draft, DraftTask, Order, Phase, Standing, paths_of, title_of};
-use crate::system::kit::outline::Word;
-use crate::system::kit::problems::{Problems, cut};
+use crate::system::kit::problems::Problems;
 use crate::system::kit::text;
-use crate::system::state_files::{Companion, Ticking};
+use crate::system::state_files::Companion;
 use crate::system::{
     Claim, Detects, Disk, FileClaim, Files, Folder, Form, Given, Policy, Problem, ReadPlan, Strength, System,
 };
@@ -51,7 +45,7 @@ pub(super) struct StoryPath {
 
 /// `1.2` of `1.2.sign-in.md`, `story-1.2.md`.
 fn number_of(name: &str) -> Option<Vec<u32>> {
-    let stem = name.strip_suffix(".md")?;
+    let stem = name.strip_suffix(".md").filter(|stem| !stem.contains('/'))?;
     let stem = stem.strip_prefix("story-").or_else(|| stem.strip_prefix("story.")).unwrap_or(stem);
     let end = stem.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(stem.len());
     let (number, rest) = stem.split_at(end);
@@ -128,7 +122,8 @@ impl System for Stories {
     fn companions_below(&self, _: &[u8], names: &dyn Fn(&str) -> Vec<String>) -> Vec<Box<dyn Companion>> {
         let names = names("");
         let found = stories(names.iter().map(String::as_str)).into_iter();
-        found.map(|story| Box::new(OneStory { story }) as Box<dyn Companion>).collect()
+        let file = |story: StoryPath| OneStory { id: story.id, name: story.name, open: APPROVED };
+        found.map(|story| Box::new(file(story)) as Box<dyn Companion>).collect()
     }
 }
 
@@ -154,6 +149,10 @@ fn read(folder: &Folder, given: &Given<'_>) -> Draft {
         draft.problems.extend(found.finish().into_iter().map(problem));
         draft.texts.insert(story.name, decoded.text);
     }
+    if draft.tasks.is_empty() {
+        // What is wrong is said of the folder.
+        draft.texts.insert(given.place.to_owned(), String::new());
+    }
     if let Some((at, file)) = drafts.first().cloned() {
         let message = match drafts.len() {
             1 => "1 story is a draft".to_owned(),
@@ -166,25 +165,9 @@ fn read(folder: &Folder, given: &Given<'_>) -> Draft {
     draft
 }
 
-const DRAFT: Standing = Standing::NotOurs("it is a draft");
-
 fn task(path: &StoryPath, story: &Story, group: usize, found: &mut Problems) -> DraftTask {
     let at = story.title.as_ref().map_or(0..0, |(_, at)| at.clone());
-    let standing = match story.status.as_ref().map(|status| (status, status.stage())) {
-        Some((_, Some(Stage::Backlog))) => DRAFT,
-        Some((_, Some(Stage::Ready))) if story.words.is_empty() => Standing::NotOurs("its file says nothing"),
-        Some((_, Some(stage))) => stage.standing(),
-        Some((status, None)) => {
-            let message = format!("`{}` is not a status of BMAD", cut(&status.word.text));
-            found.repair(status.word.at.clone(), message, "Piton does not take this story");
-            Standing::NotOurs("its status is unknown")
-        }
-        None => {
-            let told = Diagnostic::warning(at.clone(), "this story has no status");
-            found.push(told.label("Piton does not take it"));
-            Standing::NotOurs("it does not say how far it is")
-        }
-    };
+    let standing = standing(story, &at, found);
     let mut odd = Vec::new();
     let files = paths_of(&story.tasks, at.start, &mut odd);
     if standing == Standing::Open {
@@ -198,65 +181,12 @@ fn task(path: &StoryPath, story: &Story, group: usize, found: &mut Problems) -> 
         at: at.clone(),
         title: title_of(story.title.as_ref().map_or(stem, |(title, _)| title)),
         words: story.words.clone(),
+        kind: kind(story, &at, found),
         group,
         files,
         criteria: story.criteria.clone(),
         commands: story.commands.clone(),
         standing,
         ..DraftTask::default()
-    }
-}
-
-/// The file of one story, as a list with one box: its status.
-pub(super) struct OneStory {
-    pub(super) story: StoryPath,
-}
-
-/// Whether a story says that it is implemented.
-fn is_over(story: &Story) -> bool {
-    story.status.as_ref().and_then(Status::stage).is_some_and(Stage::is_over)
-}
-
-impl Ticking for OneStory {
-    fn ticked(&self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
-        let is_over = is_over(&Story::read(&text::decode(bytes).text));
-        is_over.then(|| (self.story.id.clone(), None)).into_iter().into_map()
-    }
-
-    fn titles(&self, bytes: &[u8]) -> BTreeMap<TaskId, String> {
-        let title = Story::read(&text::decode(bytes).text).title;
-        title.map(|(title, _)| (self.story.id.clone(), title)).into_iter().into_map()
-    }
-
-    fn tick(&self, bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {
-        let text = text::decode(bytes).text;
-        let story = Story::read(&text);
-        let missing =
-            stand.keys().filter(|id| **id != self.story.id || story.status.is_none()).cloned().collect();
-        let is_done = stand.get(&self.story.id).map(|word| *word == Word::Completed);
-        let bytes = match (is_done, is_over(&story), &story.status) {
-            (Some(true), false, Some(_)) => finished(bytes)?,
-            (Some(false), true, Some(status)) => {
-                checklist::replace(bytes, &text, &[status.word.replaced(APPROVED)])?
-            }
-            _ => bytes.to_vec(),
-        };
-        Some(Ticked { bytes, missing })
-    }
-
-    fn task(&self) -> Option<&TaskId> {
-        Some(&self.story.id)
-    }
-
-    fn name(&self) -> Option<&str> {
-        Some(&self.story.name)
-    }
-
-    fn holds(&self, now: &[u8], left: &[u8]) -> bool {
-        finished(now).is_some_and(|now| Some(now) == finished(left))
-    }
-
-    fn is_like(&self, _: &[u8]) -> bool {
-        false
     }
 }

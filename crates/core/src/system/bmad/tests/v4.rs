@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use insta::assert_snapshot;
 
 use crate::plan::TaskId;
-use crate::system::bmad::v4::{self, OneStory, STORIES};
+use crate::system::bmad::one_story::OneStory;
+use crate::system::bmad::v4::STORIES;
 use crate::system::kit::draft::testing::shown;
 use crate::system::kit::outline::Word;
 use crate::system::state_files::Ticking;
@@ -177,8 +178,10 @@ fn the_status_and_the_boxes_change_and_no_other_byte() {
     assert_eq!(story.opened(text.as_bytes()), None, "it is open");
     assert!(story.holds(done.as_bytes(), text.as_bytes()));
     assert!(!story.holds(done.as_bytes(), text.replace("By shop", "By day").as_bytes()));
+    assert!(story.holds(text.as_bytes(), text.replace("Approved", "Done").as_bytes()), "any status");
     let stand = BTreeMap::from([(TaskId::new("1.2").expect("an id"), Word::Completed)]);
-    let story = OneStory { story: v4::stories(["1.2.find.md"]).remove(0) };
+    let id = TaskId::new("1.2").expect("an id");
+    let story = OneStory { id, name: "1.2.find.md".to_owned(), open: "Approved" };
     let ticked = story.tick(text.as_bytes(), &stand).expect("text");
     assert_eq!((String::from_utf8(ticked.bytes).expect("text"), ticked.missing), (done, Vec::new()));
     let none = story.tick(b"# Story 1.2\n", &stand).expect("text");
