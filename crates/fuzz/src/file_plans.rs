@@ -104,6 +104,48 @@ pub(crate) const BMAD_V4: &[&str] = &[
     "```\n",
 ];
 
+pub(crate) const BMAD_STORIES: &[&str] = &[
+    "\n==> stories.yaml <==\n",
+    "\n==> SPEC.md <==\n",
+    "\n==> stories/1-a.md <==\n",
+    "\n==> stories/1-b.md <==\n",
+    "\n==> stories/2-1-c.md <==\n",
+    "- id: \"1\"\n",
+    "- id: 2-1\n",
+    "- id: '2'\n",
+    "-\n",
+    "  title: A\n",
+    "- title: \"B: c\"\n",
+    "  description: >-\n    x\n    y\n\n    z\n",
+    "  description: |\n    - x\n      # y\n",
+    "  description: x\n    y: z\n",
+    "  spec_checkpoint: true\n",
+    "  done_checkpoint: yes\n",
+    "  done_checkpoint: false\n",
+    "  invoke_dev_with: \"Use x\"\n",
+    "  depends_on: [\"1\", 2]\n",
+    "  depends_on:\n  - 1.done\n",
+    "  status: done\n",
+    "  priority: 1\n",
+    "---\n",
+    "status: ready-for-dev\n",
+    "status: 'in-review'\n",
+    "status: done # x\n",
+    "status: blocked\n",
+    "status: draft\n",
+    "title: 'A'\n",
+    "context: ['{project-root}/a.md']\n",
+    "companions:\n  - stories/1-a.md\n  - ../../../x.md\n",
+    "## Tasks & Acceptance\n",
+    "- [ ] `src/a.rs` -- x\n",
+    "## Verification\n",
+    "- `cargo test` -- x\n",
+    "## Auto Run Result\n",
+    "\u{feff}",
+    "\r\n",
+    "\t",
+];
+
 pub(crate) const BACKLOG: &[&str] = &[
     "\n==> tasks/task-1 - A.md <==\n",
     "\n==> tasks/task-1.1 - B.md <==\n",
@@ -145,6 +187,10 @@ pub(crate) fn bmad(bytes: &[u8]) {
 pub(crate) fn bmad_v4(bytes: &[u8]) {
     let files = folder(bytes).files;
     holds(named("bmad-v4").expect("it is in the table"), "", ("stories", "docs/stories"), Folder { files });
+}
+
+pub(crate) fn bmad_stories(bytes: &[u8]) {
+    read(bytes, "bmad-stories", "_bmad-output/specs/spec-a", "stories.yaml");
 }
 
 pub(crate) fn backlog(bytes: &[u8]) {

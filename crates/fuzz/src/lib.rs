@@ -98,6 +98,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "gsd", check: file_plans::gsd, words: file_plans::GSD },
     Target { name: "bmad", check: file_plans::bmad, words: file_plans::BMAD },
     Target { name: "bmad_v4", check: file_plans::bmad_v4, words: file_plans::BMAD_V4 },
+    Target { name: "bmad_stories", check: file_plans::bmad_stories, words: file_plans::BMAD_STORIES },
     Target { name: "backlog", check: file_plans::backlog, words: file_plans::BACKLOG },
     Target { name: "tracker", check: trackers::issues, words: trackers::ANSWERS },
     Target { name: "requests", check: talk::request, words: talk::REQUESTS },

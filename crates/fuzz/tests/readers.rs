@@ -108,6 +108,7 @@ targets![
     gsd,
     bmad,
     bmad_v4,
+    bmad_stories,
     backlog,
     tracker,
     requests,

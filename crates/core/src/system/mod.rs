@@ -347,7 +347,7 @@ pub trait System: Sync {
 pub type SystemRef = &'static dyn System;
 
 /// Every system that this version knows. The first one is Piton's own.
-static SYSTEMS: [SystemRef; 16] = [
+static SYSTEMS: [SystemRef; 17] = [
     &native::Native,
     &execute::Execute,
     &issue::Issues,
@@ -361,6 +361,7 @@ static SYSTEMS: [SystemRef; 16] = [
     &gsd::GSD,
     &bmad::BMAD,
     &bmad::STORIES,
+    &bmad::SPECS,
     &backlog::BACKLOG,
     &tracker::TRACKER,
     // Of two that recognise a file by its name, the first one gets it: this one takes what is left.

@@ -194,3 +194,117 @@ write greet.sh test -n \"$1\" || exit 2; printf 'Hallo, %s\\n' \"$1\"
         assert_eq!(story(&sandbox, "1.2.greet-nobody"), before);
     }
 }
+
+/// The list of stories of a spec.
+mod of_a_spec {
+    use super::*;
+
+    const PLACE: &str = "_bmad-output/specs/spec-greetings";
+    const WORK: &str = "\
+[1]
+write greet.sh printf 'Hello, %s\\n' \"$1\"
+write _bmad-output/specs/spec-greetings/stories/3-made-up.md x
+[2]
+write greet.sh test -n \"$1\" || exit 2; printf 'Hello, %s\\n' \"$1\"
+[3]
+write greet.sh test -n \"$1\" || exit 2; printf 'Hallo, %s\\n' \"$1\"
+";
+
+    fn spec() -> Sandbox {
+        project("bmad-stories", WORK)
+    }
+
+    fn file(sandbox: &Sandbox, name: &str) -> String {
+        sandbox.read(format!("{PLACE}/{name}"))
+    }
+
+    #[test]
+    fn the_plan_shows_the_stories_and_where_a_person_looks() {
+        let sandbox = spec();
+        let plan = sandbox.run(&format!("plan {PLACE}")).exits(0);
+        insta::assert_snapshot!(plan.to_string(), @r"
+        exit: 0
+        --- stdout
+        spec-greetings 5 tasks in 1 group, up to 3 at once
+
+        spec-greetings
+          1        Greet by name  _bmad-output/specs/spec-greetings/stories/1-greet-by-name.md:2  [sh -n greet.sh]
+          2        Greet nobody ← 1  _bmad-output/specs/spec-greetings/stories/2-greet-nobody.md:2  [grep -q 'exit 2' greet.sh; sh -n greet.sh]
+          2.done   Look at what was made: Greet nobody ← 2  _bmad-output/specs/spec-greetings/stories.yaml:13  [done by a person]
+          3.spec   Look at the plan of: Greet in German ← 2, 2.done  _bmad-output/specs/spec-greetings/stories.yaml:20  [done by a person]
+          3        Greet in German ← 2, 2.done, 3.spec  _bmad-output/specs/spec-greetings/stories.yaml:16  [sh -n greet.sh]
+
+        critical path 5 steps: 1 → 2 → 2.done → 3.spec → 3
+        --- stderr
+        warning: 1 story has no file
+          --> _bmad-output/specs/spec-greetings/stories.yaml:16:3
+           |
+        16 |   title: Greet in German
+           |   ^^^^^^^^^^^^^^^^^^^^^^ Piton does what the list says; BMAD does not see when it is completed
+        _bmad-output/specs/spec-greetings/stories.yaml is read as a plan of the bmad-stories system
+        ");
+        let list = sandbox.run(&format!("plan {PLACE}/stories.yaml")).exits(0);
+        assert_eq!(list.stdout, plan.stdout);
+    }
+
+    #[test]
+    fn a_run_stops_where_a_person_looks_and_writes_into_the_files_of_the_stories_alone() {
+        let sandbox = spec();
+        let (list, first, second) = (
+            file(&sandbox, "stories.yaml"),
+            file(&sandbox, "stories/1-greet-by-name.md").replace('\n', "\r\n"),
+            file(&sandbox, "stories/2-greet-nobody.md"),
+        );
+        sandbox.write(format!("{PLACE}/stories/1-greet-by-name.md"), &first);
+        sandbox.commit("As an editor writes it");
+        let run = sandbox.run(&format!("run {PLACE}")).exits(4);
+        let _ = run.lacks("attempt 2").says("piton report 2.done done");
+        assert_eq!(landed(&sandbox), ["1", "2"]);
+        let ticked = first.replace("'ready-for-dev'", "'in-review'").replace("- [ ]", "- [x]");
+        assert_eq!(file(&sandbox, "stories/1-greet-by-name.md"), ticked);
+        let reviewed = second.replace("ready-for-dev", "in-review");
+        assert_eq!(file(&sandbox, "stories/2-greet-nobody.md"), reviewed);
+        let _ = sandbox.run("report 2.done done").exits(0);
+        let _ =
+            sandbox.run(&format!("run {PLACE}")).exits(4).lacks("attempt").says("piton report 3.spec done");
+        let _ = sandbox.run("report 3.spec done").exits(0);
+        let _ = sandbox.run(&format!("run {PLACE}")).exits(0);
+        assert_eq!(landed(&sandbox), ["1", "2", "3"]);
+        assert_eq!(file(&sandbox, "stories.yaml"), list);
+        assert_eq!(file(&sandbox, "stories/2-greet-nobody.md"), reviewed);
+        // The third one has no file. Neither Piton makes one, nor may the agent of another story.
+        let files = sandbox.git(["ls-files", "--cached", "--others", "--", PLACE]);
+        assert_eq!(files.lines().filter(|name| name.contains("/stories/")).count(), 2, "{files}");
+    }
+
+    #[test]
+    fn a_status_that_is_set_during_a_run_is_a_claim() {
+        let sandbox = spec();
+        let _ = sandbox.run(&format!("next --plan {PLACE}")).exits(0);
+        let before = file(&sandbox, "stories/2-greet-nobody.md");
+        let done = before.replace("ready-for-dev", "done");
+        sandbox.write(format!("{PLACE}/stories/2-greet-nobody.md"), &done);
+        let _ = sandbox.run("journal add looked").exits(0);
+        assert_ne!(status(&sandbox, "2"), "completed");
+        assert_eq!(file(&sandbox, "stories/2-greet-nobody.md"), before);
+        let _ = sandbox.run("log").exits(0).says("2-greet-nobody.md");
+    }
+
+    #[test]
+    fn a_blocked_story_holds_up_those_after_it_until_its_file_says_otherwise() {
+        let sandbox = spec();
+        let second = file(&sandbox, "stories/2-greet-nobody.md");
+        let write = |text: &str| {
+            sandbox.write(format!("{PLACE}/stories/2-greet-nobody.md"), text);
+            sandbox.commit("Another status");
+        };
+        write(&second.replace("ready-for-dev", "blocked"));
+        let told = sandbox.run(&format!("plan {PLACE}")).exits(0);
+        let _ = told.says("1 story is blocked").says("left to others: it is blocked");
+        let _ = sandbox.run(&format!("run {PLACE}")).exits(4);
+        assert_eq!(landed(&sandbox), ["1"]);
+        write(&second);
+        let _ = sandbox.run(&format!("run {PLACE}")).exits(4);
+        assert_eq!(landed(&sandbox), ["1", "2"]);
+    }
+}

@@ -62,6 +62,7 @@ fn init_finds_the_plan_of_every_tool() {
         ("gsd", ".planning/ROADMAP.md"),
         ("bmad", "_bmad-output/implementation-artifacts/sprint-status.yaml"),
         ("bmad-v4", "docs/stories"),
+        ("bmad-stories", "_bmad-output/specs/spec-greetings/stories.yaml"),
         ("backlog", "backlog/config.yml"),
         ("beads", ".beads"),
     ];

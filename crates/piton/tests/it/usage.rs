@@ -56,7 +56,8 @@ fn help_of_run_tells_its_flags() {
           --strict              Reject what would be repaired or only warned about
           --dialect <SYSTEM>    The system the plan is of [default: as its files tell] [possible values:
                                 native, execute, issue, rwkit, iterative, speckit, openspec, kiro,
-                                taskmaster, ralph, gsd, bmad, bmad-v4, backlog, tracker, todo]
+                                taskmaster, ralph, gsd, bmad, bmad-v4, bmad-stories, backlog, tracker,
+                                todo]
 
     Git:
           --worktree-dir <DIR>     Where worktrees are made [default: ../.worktrees/PROJECT beside the

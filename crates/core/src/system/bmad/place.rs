@@ -3,6 +3,7 @@
 use crate::plan::TaskId;
 use crate::system::finding::join;
 use crate::system::kit::draft::{Draft, DraftTask};
+use crate::system::kit::frontmatter::{Fields, Value};
 
 pub(super) const BOARD: &str = "sprint-status.yaml";
 /// Where a project keeps what its agents make.
@@ -61,6 +62,66 @@ pub(super) fn about_project(board: &str) -> Vec<String> {
     files
 }
 
+/// The file that says what a spec is about, beside the list of its stories.
+pub(super) const SPEC: &str = "SPEC.md";
+/// Companions of one spec; more are not read.
+const COMPANIONS: usize = 100;
+
+/// The folder that a spec's own files may name others in: the project, where that shows, or else the folder of the spec.
+fn around_spec(root: &str) -> (&str, Option<String>) {
+    let parts = root.match_indices(FOLDER).map(|(at, _)| at);
+    let whole = |at: &usize| {
+        (*at == 0 || root[..*at].ends_with('/'))
+            && root[*at + FOLDER.len()..].chars().next().is_none_or(|c| c == '/')
+    };
+    match parts.filter(whole).last() {
+        Some(at) => (root[..at].trim_end_matches('/'), Some(root[..at + FOLDER.len()].to_owned())),
+        None => (root, None),
+    }
+}
+
+/// Files that every agent should know besides the spec, its companions, and the stories: those of the project.
+pub(super) fn about_spec(list: &str) -> Vec<String> {
+    match around_spec(root_of(list)).1 {
+        Some(output) => about_project(&join(&join(&output, ARTIFACTS), BOARD)),
+        None => about_project(list),
+    }
+}
+
+/// The files that a spec has as its companions, by what it calls them and where they are. `None`: Piton does not read such a
+/// path.
+pub(super) fn companions_of(list: &str, spec: &str) -> Vec<(Value, Option<String>)> {
+    let (fields, _) = Fields::of_front(spec);
+    let named = fields.list("companions").into_iter().take(COMPANIONS);
+    named.map(|value| (value.clone(), resolved(root_of(list), &value.text))).collect()
+}
+
+/// A path that a file in this folder names. It may not lead out of the project.
+fn resolved(root: &str, path: &str) -> Option<String> {
+    let project = around_spec(root).0;
+    let (from, rest) = match path.strip_prefix("{project-root}/") {
+        Some(rest) => (project, rest),
+        None => (root, path),
+    };
+    if rest.starts_with('/') || rest.contains('\\') {
+        return None;
+    }
+    let mut parts: Vec<&str> = from.split('/').collect();
+    if from.is_empty() {
+        parts.clear();
+    }
+    let least = if project.is_empty() { 0 } else { project.split('/').count() };
+    for part in rest.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.len() > least => drop(parts.pop()),
+            ".." => return None,
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +142,35 @@ mod tests {
                 && files.contains(&"a/project-context.md".to_owned())
         );
         assert!(about_project("sprint-status.yaml").contains(&"docs/architecture.md".to_owned()));
+    }
+
+    #[test]
+    fn a_companion_of_a_spec_lies_in_the_project() {
+        let of = |list: &str, path: &str| {
+            let spec = format!("---\ncompanions:\n  - {path}\n---\n");
+            companions_of(list, &spec).remove(0).1
+        };
+        let list = "_bmad-output/specs/spec-a/stories.yaml";
+        assert_eq!(of(list, "words.md").as_deref(), Some("_bmad-output/specs/spec-a/words.md"));
+        assert_eq!(
+            of(list, "../../planning-artifacts/epics.md").as_deref(),
+            Some("_bmad-output/planning-artifacts/epics.md")
+        );
+        assert_eq!(of(list, "'{project-root}/docs/a.md'").as_deref(), Some("docs/a.md"));
+        assert_eq!(of(list, "../../../docs/a.md").as_deref(), Some("docs/a.md"));
+        assert_eq!(of("/p/_bmad-output/a/stories.yaml", "../../b.md").as_deref(), Some("/p/b.md"));
+        for outside in ["../../../../a.md", "/etc/passwd", "a\\b.md"] {
+            assert_eq!(of(list, outside), None, "{outside}");
+        }
+        assert_eq!(of("/p/_bmad-output/a/stories.yaml", "../../../b.md"), None);
+        assert_eq!(of("docs/spec-a/stories.yaml", "../b.md"), None, "where the project begins is not known");
+    }
+
+    #[test]
+    fn what_is_about_the_project_is_looked_for_around_a_spec() {
+        let files = about_spec("a/_bmad-output/specs/spec-a/stories.yaml");
+        assert!(files.contains(&"a/_bmad-output/project-context.md".to_owned()), "{files:?}");
+        assert!(files.contains(&"a/docs/architecture.md".to_owned()), "{files:?}");
+        assert!(about_spec("docs/spec-a/stories.yaml").contains(&"docs/spec-a/architecture.md".to_owned()));
     }
 }

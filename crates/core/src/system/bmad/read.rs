@@ -128,7 +128,7 @@ fn stories(board: &Board, folder: &Folder, given: &Given<'_>, draft: &mut Draft,
     }
 }
 
-fn tell(found: &mut Problems, places: &[Range<usize>], one: &str, many: &str, label: &str) {
+pub(super) fn tell(found: &mut Problems, places: &[Range<usize>], one: &str, many: &str, label: &str) {
     let Some(first) = places.first() else { return };
     let message = match places.len() {
         1 => format!("1 {one}"),
@@ -141,12 +141,6 @@ fn task(entry: &Entry, story: &Story, file: &str, stage: Option<Stage>, draft: &
     let mut odd = Vec::new();
     let at = story.title.as_ref().map_or(0..0, |(_, at)| at.clone());
     let files = paths_of(&story.tasks, at.start, &mut odd);
-    let read: Vec<String> =
-        story.context.iter().filter_map(|path| path_of(path)).map(|path| format!("- {path}")).collect();
-    let around = match read.len() {
-        0 => String::new(),
-        _ => format!("The story says that these files matter:\n{}", read.join("\n")),
-    };
     let unknown = Standing::NotOurs("the board has a word for it that Piton does not know");
     let standing = stage.map_or(unknown, Stage::standing);
     let standing = match standing {
@@ -166,13 +160,23 @@ fn task(entry: &Entry, story: &Story, file: &str, stage: Option<Stage>, draft: &
         at: at.clone(),
         title: title_of(story.title.as_ref().map_or(&entry.key, |(title, _)| title)),
         words: story.words.clone(),
-        around,
+        around: around(story),
         group: entry.epic.unwrap_or(0),
         files,
         criteria: story.criteria.clone(),
         commands: story.commands.clone(),
         standing,
         ..DraftTask::default()
+    }
+}
+
+/// The files that a story says matter, for its prompt.
+pub(super) fn around(story: &Story) -> String {
+    let read: Vec<String> =
+        story.context.iter().filter_map(|path| path_of(path)).map(|path| format!("- {path}")).collect();
+    match read.len() {
+        0 => String::new(),
+        _ => format!("The story says that these files matter:\n{}", read.join("\n")),
     }
 }
 

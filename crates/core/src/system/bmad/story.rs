@@ -10,7 +10,7 @@ use crate::system::kit::frontmatter::{Fields, Value};
 use crate::system::kit::text::trimmed;
 
 /// Sections about work that was done, by the beginnings of their headings.
-const RESULTS: [&str; 9] = [
+const RESULTS: [&str; 12] = [
     "dev agent record",
     "file list",
     "change log",
@@ -20,6 +20,9 @@ const RESULTS: [&str; 9] = [
     "review follow",
     "completion notes",
     "debug log",
+    "review triage log",
+    "auto run result",
+    "suggested review order",
 ];
 /// Words in the headings of tasks, in the languages that were seen.
 const TASKS: [&str; 6] = ["task", "задач", "aufgaben", "tareas", "任务", "タスク"];

@@ -1,5 +1,6 @@
 //! Boards and stories of BMAD as its agents leave them, and what is made of each.
 
+mod specs;
 mod v4;
 mod writing;
 
