@@ -38,14 +38,19 @@ pub(super) fn standing(story: &Story, at: &Range<usize>, found: &mut Problems) -
     }
 }
 
-/// Who does it: agents need words. It does not depend on the status.
-pub(super) fn kind(story: &Story, at: &Range<usize>, found: &mut Problems) -> Kind {
+/// Who does it: agents need words. It does not depend on the status. `tell`: what is odd about it.
+pub(super) fn kind(
+    story: &Story,
+    stage: Option<Stage>,
+    at: &Range<usize>,
+    tell: &mut dyn FnMut(Diagnostic),
+) -> Kind {
     if !story.words.is_empty() {
         return Kind::Work;
     }
-    if story.status.as_ref().and_then(Status::stage) == Some(Stage::Ready) {
+    if stage == Some(Stage::Ready) {
         let told = Diagnostic::warning(at.clone(), "the file of this story says nothing");
-        found.push(told.label("left to a person"));
+        tell(told.label("left to a person"));
     }
     Kind::Person
 }
@@ -59,9 +64,13 @@ pub(super) struct OneStory {
     pub(super) open: &'static str,
 }
 
-/// Whether a story says that it is implemented.
+/// How far a story says that it is.
+pub(super) fn stage_of(story: &Story) -> Option<Stage> {
+    story.status.as_ref().and_then(Status::stage)
+}
+
 fn is_over(story: &Story) -> bool {
-    story.status.as_ref().and_then(Status::stage).is_some_and(Stage::is_over)
+    stage_of(story).is_some_and(Stage::is_over)
 }
 
 /// A story without its status, and with all steps ticked.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::board::{Board, Entry, Stage};
+use super::one_story::kind;
 use super::place::{self, key_of, root_of};
 use super::story::Story;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -143,16 +144,11 @@ fn task(entry: &Entry, story: &Story, file: &str, stage: Option<Stage>, draft: &
     let files = paths_of(&story.tasks, at.start, &mut odd);
     let unknown = Standing::NotOurs("the board has a word for it that Piton does not know");
     let standing = stage.map_or(unknown, Stage::standing);
-    let standing = match standing {
-        Standing::Open if story.words.is_empty() => Standing::NotOurs("its file says nothing"),
-        standing => standing,
-    };
+    let mut tell =
+        |diagnostic: Diagnostic| draft.problems.push(Problem { file: file.to_owned(), diagnostic });
+    let kind = kind(story, stage, &at, &mut tell);
     if standing == Standing::Open {
-        let problem = |diagnostic: Diagnostic| Problem {
-            file: file.to_owned(),
-            diagnostic: Diagnostic { span: at.clone(), ..diagnostic },
-        };
-        draft.problems.extend(odd.into_iter().map(problem));
+        odd.into_iter().for_each(|problem| tell(Diagnostic { span: at.clone(), ..problem }));
     }
     DraftTask {
         name: entry.id.to_string(),
@@ -165,6 +161,7 @@ fn task(entry: &Entry, story: &Story, file: &str, stage: Option<Stage>, draft: &
         files,
         criteria: story.criteria.clone(),
         commands: story.commands.clone(),
+        kind,
         standing,
         ..DraftTask::default()
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::board::Stage;
-use super::one_story::{DRAFT, OneStory, kind, standing};
+use super::one_story::{DRAFT, OneStory, kind, stage_of, standing};
 use super::place::{self, FOLDER, SPEC, key_of, root_of};
 use super::read::{around, tell};
 use super::spec_list::{ListedStory, Part, SpecList};
@@ -328,7 +328,7 @@ impl Reader<'_, '_> {
             at: at.clone(),
             words: story.words.clone(),
             around: [guidance(listed), around(&story)].join("\n\n").trim().to_owned(),
-            kind: kind(&story, &at, &mut found),
+            kind: kind(&story, stage_of(&story), &at, &mut |told| found.push(told)),
             files,
             criteria: story.criteria.clone(),
             commands: story.commands.clone(),

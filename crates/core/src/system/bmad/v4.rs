@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::one_story::{DRAFT, OneStory, kind, standing};
+use super::one_story::{DRAFT, OneStory, kind, stage_of, standing};
 use super::place::BOARD;
 use super::story::Story;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -181,7 +181,7 @@ fn task(path: &StoryPath, story: &Story, group: usize, found: &mut Problems) -> 
         at: at.clone(),
         title: title_of(story.title.as_ref().map_or(stem, |(title, _)| title)),
         words: story.words.clone(),
-        kind: kind(story, &at, found),
+        kind: kind(story, stage_of(story), &at, &mut |told| found.push(told)),
         group,
         files,
         criteria: story.criteria.clone(),

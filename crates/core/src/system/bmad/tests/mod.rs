@@ -182,6 +182,21 @@ fn statuses_boxes_and_records_do_not_change_the_plan() {
 }
 
 #[test]
+fn a_story_that_says_nothing_is_a_persons_however_far_it_is() {
+    let plan = |status: &str| {
+        let mut files = receipts();
+        files[0].1 = BOARD.replace("1-2-find: ready-for-dev", &format!("1-2-find: {status}"));
+        files[1].1 = format!("Status: {status}\n");
+        read(&files)
+    };
+    let (open, done) = (plan("ready-for-dev"), plan("review"));
+    assert_eq!(open.reading().plan.hash(), done.reading().plan.hash());
+    let find = open.reading().plan.tasks.iter().find(|task| task.id.as_str() == "1-2-find");
+    assert!(find.is_some_and(|task| task.by_person));
+    assert!(shown(open.reading()).contains("the file of this story says nothing (left to a person)"));
+}
+
+#[test]
 fn what_is_not_a_board_says_so() {
     for text in ["", "development_status:\n", "development_status: none\n", "a: b\n", "\u{feff}- x\n"] {
         let found = read(&[(PLACE, text.to_owned())]);
