@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Event, Note, Recorded};
 use piton_core::view::{By, Cost, Costs, Share};
-use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Journal;
 use super::error::{JournalError, Trouble};
 use super::query;
 use super::rows::{LAYOUT, json, key};
+use super::store::{Store, values};
 
 impl Journal {
     /// What the tries of a run have used, by one of the things that costs are sorted by, and all together.
@@ -28,10 +28,10 @@ impl Journal {
             let whole = (by != By::Run).then_some(By::Run);
             for by in [by].into_iter().chain(whole) {
                 let mut select =
-                    db.prepare_cached("SELECT name, cost FROM costs WHERE run = ?1 AND sorted_by = ?2")?;
-                let mut rows = select.query([head.no, number(by)])?;
+                    db.prepare("SELECT name, cost FROM costs WHERE run = ?1 AND sorted_by = ?2")?;
+                let mut rows = select.query(values![head.no, number(by)])?;
                 while let Some(row) = rows.next()? {
-                    let cost = parse(row.get_ref(1)?.as_str().unwrap_or_default())?;
+                    let cost = parse(row.text(1)?)?;
                     costs.add(((by, row.get(0)?), cost));
                 }
             }
@@ -57,7 +57,7 @@ fn parse(text: &str) -> Result<Cost, Trouble> {
 }
 
 /// Add what an event costs that was just appended.
-pub(super) fn book(db: &Connection, run: &RunId, no: i64, recorded: &Recorded) -> Result<(), Trouble> {
+pub(super) fn book(db: &Store, run: &RunId, no: i64, recorded: &Recorded) -> Result<(), Trouble> {
     let (Event::Noted { note: Note::Spent { task, fence, .. }, .. } | Event::AgentEnded { task, fence, .. }) =
         &recorded.event
     else {
@@ -72,20 +72,20 @@ pub(super) fn book(db: &Connection, run: &RunId, no: i64, recorded: &Recorded) -
 
 /// What is known of a try before an event of it, from its start on.
 fn begun(
-    db: &Connection,
+    db: &Store,
     run: &RunId,
     no: i64,
     (task, fence): (&TaskId, u64),
     before: u64,
 ) -> Result<Vec<Recorded>, Trouble> {
-    let mut select = db.prepare_cached(
+    let mut select = db.prepare(
         "SELECT no, at, body FROM events WHERE task = ?1 AND no > ?2 AND no < ?3 ORDER BY no DESC",
     )?;
-    let mut rows = select.query(params![task.as_str(), key(no, 0), key(no, before)])?;
+    let mut rows = select.query(values![task.as_str(), key(no, 0), key(no, before)])?;
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {
         // Others may be long, and need not be decoded.
-        let body = row.get_ref(2)?.as_str().unwrap_or_default();
+        let body = row.text(2)?;
         if !["\"attempt_started\"", "\"agent_ended\"", "\"spent\""].iter().any(|name| body.contains(name)) {
             continue;
         }
@@ -101,33 +101,30 @@ fn begun(
     Ok(events)
 }
 
-fn add(db: &Connection, no: i64, ((by, name), more): Share) -> Result<(), Trouble> {
-    let mut select =
-        db.prepare_cached("SELECT cost FROM costs WHERE run = ?1 AND sorted_by = ?2 AND name = ?3")?;
-    let known: Option<String> =
-        select.query_row(params![no, number(by), name], |row| row.get(0)).optional()?;
+fn add(db: &Store, no: i64, ((by, name), more): Share) -> Result<(), Trouble> {
+    let mut select = db.prepare("SELECT cost FROM costs WHERE run = ?1 AND sorted_by = ?2 AND name = ?3")?;
+    let known: Option<String> = select.first(values![no, number(by), name], |row| row.get(0))?;
     let mut cost = known.map(|text| parse(&text)).transpose()?.unwrap_or_default();
     cost.merge(&more);
     put(db, no, (by, &name), &cost)
 }
 
-fn put(db: &Connection, no: i64, (by, name): (By, &str), cost: &Cost) -> Result<(), Trouble> {
-    let mut put =
-        db.prepare_cached("REPLACE INTO costs (run, sorted_by, name, cost) VALUES (?1, ?2, ?3, ?4)")?;
-    put.execute(params![no, number(by), name, json(cost)?])?;
+fn put(db: &Store, no: i64, (by, name): (By, &str), cost: &Cost) -> Result<(), Trouble> {
+    let mut put = db.prepare("REPLACE INTO costs (run, sorted_by, name, cost) VALUES (?1, ?2, ?3, ?4)")?;
+    put.execute(values![no, number(by), name, json(cost)?])?;
     Ok(())
 }
 
 /// Write all rows of a run again.
-pub(super) fn write(db: &Connection, no: i64, costs: &Costs) -> Result<(), Trouble> {
-    db.execute("DELETE FROM costs WHERE run = ?1", [no])?;
+pub(super) fn write(db: &Store, no: i64, costs: &Costs) -> Result<(), Trouble> {
+    db.execute("DELETE FROM costs WHERE run = ?1", values![no])?;
     costs.rows().try_for_each(|((by, name), cost)| put(db, no, (*by, name), cost))
 }
 
-pub(super) fn prove(db: &Connection, no: i64, costs: &Costs, out: &mut Vec<String>) -> Result<(), Trouble> {
+pub(super) fn prove(db: &Store, no: i64, costs: &Costs, out: &mut Vec<String>) -> Result<(), Trouble> {
     let mut kept: BTreeMap<(i64, String), String> = BTreeMap::new();
     let mut select = db.prepare("SELECT sorted_by, name, cost FROM costs WHERE run = ?1")?;
-    let mut rows = select.query([no])?;
+    let mut rows = select.query(values![no])?;
     while let Some(row) = rows.next()? {
         kept.insert((row.get(0)?, row.get(1)?), row.get(2)?);
     }

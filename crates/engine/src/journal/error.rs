@@ -3,16 +3,15 @@
 use std::fs::File;
 use std::io;
 
-use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::RunId;
 use piton_core::run::Refusal;
 use rusqlite::ffi;
 
-/// The file, and what is the matter with it.
+/// Where the journal is, and what is the matter with it.
 #[derive(Debug, thiserror::Error)]
-#[error("{path}: {trouble}")]
+#[error("{place}: {trouble}")]
 pub struct JournalError {
-    pub path: Utf8PathBuf,
+    pub place: String,
     pub trouble: Trouble,
     /// The caller's state may hold events that the journal does not: drop it and load it again.
     pub spoiled: bool,
@@ -55,7 +54,7 @@ pub enum Trouble {
     ReadOnly,
     #[error(
         "in use by another process for more than {} seconds: that process may be suspended; resume it or end it, then try again",
-        super::schema::BUSY.as_secs()
+        super::store::BUSY.as_secs()
     )]
     Busy,
     #[error("other Piton processes have it open: stop them first")]
@@ -75,15 +74,15 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    pub(super) fn at(self, path: &Utf8Path) -> JournalError {
+    pub(super) fn at(self, place: &str) -> JournalError {
         let trouble = match self {
             // SQLite reports this like any other write that fails.
-            Trouble::Io { detail } if is_read_only(path) => {
+            Trouble::Io { detail } if is_read_only(place) => {
                 Trouble::Io { detail: format!("the disk has become read-only: {detail}") }
             }
             trouble => trouble,
         };
-        JournalError { path: path.to_owned(), trouble, spoiled: false }
+        JournalError { place: place.to_owned(), trouble, spoiled: false }
     }
 
     /// Nothing this connection says can be trusted after this.
@@ -108,7 +107,7 @@ impl Trouble {
 
 /// Whether the disk refuses all changes. The lock file is opened to find out, since closing the database file would
 /// drop SQLite's own locks.
-fn is_read_only(path: &Utf8Path) -> bool {
+fn is_read_only(path: &str) -> bool {
     let opened = File::options().write(true).open(format!("{path}.lock"));
     opened.is_err_and(|error| error.kind() == io::ErrorKind::ReadOnlyFilesystem)
 }

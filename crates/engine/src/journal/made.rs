@@ -6,11 +6,11 @@ use piton_core::chronicle::{Chronicle, Made, Said};
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Event, Note, Recorded, State, Status};
 use piton_core::view::{Asked, Line, Lists, Orientation, Section, Whole, line_of_file, lines_of};
-use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::{JournalError, Trouble};
 use super::query::{self, Head};
 use super::rows::{LAYOUT, json, key, signed};
+use super::store::{Row, Store, values};
 use super::{Journal, remarks};
 
 /// The sections whose lines completed tasks have. Their order is on disk.
@@ -53,7 +53,7 @@ impl Journal {
 
 /// The rows of a run.
 struct Rows<'a> {
-    db: &'a Connection,
+    db: &'a Store,
     run: &'a RunId,
     head: &'a Head,
     guardrails: Vec<Said>,
@@ -92,10 +92,10 @@ impl Rows<'_> {
             "SELECT task, lines FROM made WHERE run = ?1 AND has & {} > 0 ORDER BY no DESC",
             bit(section)
         );
-        let mut select = self.db.prepare_cached(&sql)?;
-        let mut rows = select.query([self.head.no])?;
+        let mut select = self.db.prepare(&sql)?;
+        let mut rows = select.query(values![self.head.no])?;
         while let Some(row) = rows.next()? {
-            let made = parse(row.get_ref(1)?.as_str().unwrap_or_default())?;
+            let made = parse(row.text(1)?)?;
             let task = query::task_id(row, 0)?;
             if !lines_of(section, &task, &made).into_iter().rev().all(&mut *take) {
                 break;
@@ -105,14 +105,14 @@ impl Rows<'_> {
     }
 
     fn newest_files(&self, take: &mut dyn FnMut(Line) -> bool) -> Result<(), Trouble> {
-        let mut select = self.db.prepare_cached(
+        let mut select = self.db.prepare(
             "SELECT task, file FROM made_files INDEXED BY made_files_last JOIN made USING (run, no)
              WHERE made_files.run = ?1 AND last = 1 ORDER BY made_files.no DESC, nth DESC",
         )?;
-        let mut rows = select.query([self.head.no])?;
+        let mut rows = select.query(values![self.head.no])?;
         while let Some(row) = rows.next()? {
             let task = query::task_id(row, 0)?;
-            if !take(line_of_file(&task, row.get_ref(1)?.as_str().unwrap_or_default())) {
+            if !take(line_of_file(&task, row.text(1)?)) {
                 break;
             }
         }
@@ -128,9 +128,9 @@ fn parse(text: &str) -> Result<Made, Trouble> {
     serde_json::from_str(text).map_err(|error| Trouble::snapshot(format!("what a task made: {error}")))
 }
 
-fn counts(db: &Connection, no: i64) -> Result<Counts, Trouble> {
-    let mut select = db.prepare_cached("SELECT made FROM runs WHERE no = ?1")?;
-    let text: String = select.query_row([no], |row| row.get(0))?;
+fn counts(db: &Store, no: i64) -> Result<Counts, Trouble> {
+    let mut select = db.prepare("SELECT made FROM runs WHERE no = ?1")?;
+    let text: String = select.first(values![no], |row| row.get(0))?.unwrap_or_default();
     match serde_json::from_str::<Vec<i64>>(&text) {
         Ok(counts) if counts.is_empty() => Ok(Counts::default()),
         Ok(counts) => Counts::try_from(counts).map_err(|_| Trouble::snapshot(format!("counts {text:?}"))),
@@ -174,7 +174,7 @@ impl Touched {
     }
 
     /// Write the rows of these tasks again, after their events were appended.
-    pub(super) fn write(self, db: &Connection, run: &RunId, no: i64, state: &State) -> Result<(), Trouble> {
+    pub(super) fn write(self, db: &Store, run: &RunId, no: i64, state: &State) -> Result<(), Trouble> {
         let mut tasks = self.turned;
         for id in self.told {
             let is_completed = match state.task(&id) {
@@ -204,12 +204,7 @@ impl Touched {
 }
 
 /// The events of a task on which it depends what the task has made. Others may be many, and are not decoded.
-fn events_that_matter(
-    db: &Connection,
-    run: &RunId,
-    no: i64,
-    task: &TaskId,
-) -> Result<Vec<Recorded>, Trouble> {
+fn events_that_matter(db: &Store, run: &RunId, no: i64, task: &TaskId) -> Result<Vec<Recorded>, Trouble> {
     const OTHERS: [&str; 12] = [
         "attempt_started",
         "marked",
@@ -224,13 +219,12 @@ fn events_that_matter(
         "cleaned_up",
         "noted",
     ];
-    let mut select = db.prepare_cached(
-        "SELECT no, at, body FROM events WHERE task = ?1 AND no > ?2 AND no < ?3 ORDER BY no",
-    )?;
-    let mut rows = select.query(params![task.as_str(), key(no, 0), key(no + 1, 0)])?;
+    let mut select =
+        db.prepare("SELECT no, at, body FROM events WHERE task = ?1 AND no > ?2 AND no < ?3 ORDER BY no")?;
+    let mut rows = select.query(values![task.as_str(), key(no, 0), key(no + 1, 0)])?;
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {
-        let body = row.get_ref(2)?.as_str().unwrap_or_default();
+        let body = row.text(2)?;
         let kind =
             body.strip_prefix("{\"event\":\"").and_then(|rest| rest.split('"').next()).unwrap_or_default();
         if !OTHERS.contains(&kind) || kind == "noted" && body.contains("\"told\"") {
@@ -244,15 +238,15 @@ fn may_complete(event: &Event) -> bool {
     matches!(event, Event::Completed { .. } | Event::LandingFound { .. } | Event::Adopted { .. })
 }
 
-fn write_counts(db: &Connection, no: i64, counts: &Counts) -> Result<(), Trouble> {
-    db.prepare_cached("UPDATE runs SET made = ?2 WHERE no = ?1")?.execute(params![no, json(counts)?])?;
+fn write_counts(db: &Store, no: i64, counts: &Counts) -> Result<(), Trouble> {
+    db.prepare("UPDATE runs SET made = ?2 WHERE no = ?1")?.execute(values![no, json(counts)?])?;
     Ok(())
 }
 
 /// Forget all rows of a run.
-pub(super) fn clear(db: &Connection, no: i64) -> Result<(), Trouble> {
-    db.execute("DELETE FROM made WHERE run = ?1", [no])?;
-    db.execute("DELETE FROM made_files WHERE run = ?1", [no])?;
+pub(super) fn clear(db: &Store, no: i64) -> Result<(), Trouble> {
+    db.execute("DELETE FROM made WHERE run = ?1", values![no])?;
+    db.execute("DELETE FROM made_files WHERE run = ?1", values![no])?;
     write_counts(db, no, &Counts::default())
 }
 
@@ -278,7 +272,7 @@ fn number(made: &Made, section: Section) -> usize {
 const OF_FILES: usize = SECTIONS.len() - 1;
 
 fn insert(
-    db: &Connection,
+    db: &Store,
     no: i64,
     seq: u64,
     task: &TaskId,
@@ -287,9 +281,8 @@ fn insert(
 ) -> Result<(), Trouble> {
     let has = |section: &&Section| number(made, **section) > 0;
     let has: i64 = SECTIONS.iter().filter(has).map(|section| bit(*section)).sum();
-    let mut put =
-        db.prepare_cached("INSERT INTO made (run, no, task, has, lines) VALUES (?1, ?2, ?3, ?4, ?5)")?;
-    put.execute(params![no, signed(seq), task.as_str(), has, json(made)?])?;
+    let mut put = db.prepare("INSERT INTO made (run, no, task, has, lines) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    put.execute(values![no, signed(seq), task.as_str(), has, json(made)?])?;
     add_lines(counts, made, 1);
     for (file, nth) in made.files.iter().zip(0_i64..) {
         let before = last_of(db, no, file)?;
@@ -300,39 +293,36 @@ fn insert(
         if let Some(before) = before.filter(|_| is_last) {
             mark_last(db, no, file, before, false)?;
         }
-        let mut put = db.prepare_cached(
-            "INSERT INTO made_files (run, file, no, nth, last) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?;
-        put.execute(params![no, file, signed(seq), nth, is_last])?;
+        let mut put =
+            db.prepare("INSERT INTO made_files (run, file, no, nth, last) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        put.execute(values![no, file, signed(seq), nth, is_last])?;
     }
     Ok(())
 }
 
 /// Where the last task that lists a file was completed.
-fn last_of(db: &Connection, no: i64, file: &str) -> Result<Option<i64>, Trouble> {
-    let mut select = db.prepare_cached("SELECT max(no) FROM made_files WHERE run = ?1 AND file = ?2")?;
-    Ok(select.query_row(params![no, file], |row| row.get(0))?)
+fn last_of(db: &Store, no: i64, file: &str) -> Result<Option<i64>, Trouble> {
+    let mut select = db.prepare("SELECT max(no) FROM made_files WHERE run = ?1 AND file = ?2")?;
+    Ok(select.first(values![no, file], |row| row.get(0))?.flatten())
 }
 
-fn mark_last(db: &Connection, no: i64, file: &str, seq: i64, is_last: bool) -> Result<(), Trouble> {
-    let mut mark =
-        db.prepare_cached("UPDATE made_files SET last = ?4 WHERE run = ?1 AND file = ?2 AND no = ?3")?;
-    mark.execute(params![no, file, seq, is_last])?;
+fn mark_last(db: &Store, no: i64, file: &str, seq: i64, is_last: bool) -> Result<(), Trouble> {
+    let mut mark = db.prepare("UPDATE made_files SET last = ?4 WHERE run = ?1 AND file = ?2 AND no = ?3")?;
+    mark.execute(values![no, file, seq, is_last])?;
     Ok(())
 }
 
 /// Forget what a task made that was completed here, if one was.
-fn remove(db: &Connection, no: i64, seq: u64, counts: &mut Counts) -> Result<(), Trouble> {
+fn remove(db: &Store, no: i64, seq: u64, counts: &mut Counts) -> Result<(), Trouble> {
     let seq = signed(seq);
-    let mut select = db.prepare_cached("SELECT lines FROM made WHERE run = ?1 AND no = ?2")?;
-    let text: Option<String> = select.query_row([no, seq], |row| row.get(0)).optional()?;
+    let mut select = db.prepare("SELECT lines FROM made WHERE run = ?1 AND no = ?2")?;
+    let text: Option<String> = select.first(values![no, seq], |row| row.get(0))?;
     let Some(made) = text.map(|text| parse(&text)).transpose()? else { return Ok(()) };
-    db.prepare_cached("DELETE FROM made WHERE run = ?1 AND no = ?2")?.execute([no, seq])?;
+    db.prepare("DELETE FROM made WHERE run = ?1 AND no = ?2")?.execute(values![no, seq])?;
     add_lines(counts, &made, -1);
     for file in &made.files {
-        let mut delete =
-            db.prepare_cached("DELETE FROM made_files WHERE run = ?1 AND file = ?2 AND no = ?3")?;
-        delete.execute(params![no, file, seq])?;
+        let mut delete = db.prepare("DELETE FROM made_files WHERE run = ?1 AND file = ?2 AND no = ?3")?;
+        delete.execute(values![no, file, seq])?;
         match last_of(db, no, file)? {
             Some(before) if before < seq => mark_last(db, no, file, before, true)?,
             Some(_) => {}
@@ -344,7 +334,7 @@ fn remove(db: &Connection, no: i64, seq: u64, counts: &mut Counts) -> Result<(),
 
 /// The rows are what the events of completed tasks say, and the counts are those of the rows.
 pub(super) fn prove(
-    db: &Connection,
+    db: &Store,
     run: &RunId,
     no: i64,
     completed: &Touched,
@@ -358,21 +348,23 @@ pub(super) fn prove(
         let events = events_that_matter(db, run, no, task)?;
         let Some((seq, made)) = Made::of_task(task, &events) else { continue };
         told += 1;
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
-        let kept = select.query_row([no, signed(seq)], read).optional()?;
+        let read = |row: Row<'_>| Ok((row.get::<String>(0)?, row.get::<String>(1)?));
+        let kept = select.first(values![no, signed(seq)], read)?;
         if kept != Some((json(&made)?, task.to_string())) {
             out.push(format!("what {task} made: the snapshot has {kept:?}, the journal says {made:?}"));
         }
         add_lines(&mut expected, &made, 1);
         for (file, nth) in made.files.iter().zip(0_i64..) {
             files += 1;
-            let kept = of_files.query_row(params![no, file, signed(seq)], |row| row.get::<_, i64>(0));
-            if kept.optional()? != Some(nth) {
+            let kept = of_files.first(values![no, file, signed(seq)], |row| row.get::<i64>(0))?;
+            if kept != Some(nth) {
                 out.push(format!("the snapshot does not know that {task} lists {file}"));
             }
         }
     }
-    let number = |sql: &str| db.query_row(sql, [no], |row| row.get::<_, i64>(0));
+    let number = |sql: &str| -> Result<i64, Trouble> {
+        Ok(db.first(sql, values![no], |row| row.get(0))?.unwrap_or_default())
+    };
     expected[OF_FILES] = number("SELECT count(DISTINCT file) FROM made_files WHERE run = ?1")?;
     let wrong = number(
         "SELECT count(*) FROM made_files AS one WHERE run = ?1 AND last <>

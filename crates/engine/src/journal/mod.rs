@@ -14,38 +14,34 @@ mod error;
 mod lanes;
 mod made;
 mod past;
-mod place;
 mod prove;
 mod query;
 mod read;
 mod recover;
 mod remarks;
 mod rows;
-mod schema;
+mod store;
 mod survey;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
-
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Closed, Counts, Recorded, Refusal, StopMode, StopReason};
 use piton_core::time::{Span, Timestamp};
-use rusqlite::Connection;
-use rusqlite::config::DbConfig;
 use serde::Deserialize;
 
 pub use error::{CommandError, JournalError, Trouble};
 pub use recover::{Recovery, Salvaged};
 
+use store::Store;
+
 /// An open journal: one connection, to be used by one thread at a time.
 #[derive(Debug)]
 pub struct Journal {
-    connection: Connection,
-    path: Utf8PathBuf,
+    store: Store,
     writable: bool,
     /// An error showed that this connection can no longer be trusted.
     broken: bool,
@@ -55,10 +51,6 @@ pub struct Journal {
     number: Option<(RunId, i64)>,
     /// Tasks read by the last one-shot command.
     loaded: usize,
-    /// Held as long as the journal is open, so that no recovery moves the file away meanwhile.
-    _presence: Option<File>,
-    /// What `path` named when it was opened.
-    footing: recover::Footing,
     /// The time of its last event, if it ends in the past.
     moment: Option<Timestamp>,
 }
@@ -126,48 +118,35 @@ impl RunSummary {
 impl Journal {
     /// Open the journal in `folder` for writing. It is created or upgraded if necessary.
     pub fn open(folder: &Utf8Path) -> Result<Journal, JournalError> {
-        let (connection, path, presence) = schema::open_writer(folder)?;
-        Ok(Journal::new(connection, path, Some(presence)))
+        Ok(Journal::new(Store::Sqlite(store::open_writer(folder)?), true))
     }
 
     /// Whether there is one in `folder`, or what was saved of one.
     pub fn exists(folder: &Utf8Path) -> bool {
-        folder.join(schema::FILE).is_file() || recover::is_unfinished(folder)
+        folder.join(store::FILE).is_file() || recover::is_unfinished(folder)
     }
 
     /// Open the journal in `folder` for reading, if there is one. Nothing is ever written.
     pub fn open_existing(folder: &Utf8Path) -> Result<Option<Journal>, JournalError> {
-        Ok(schema::open_reader(folder)?.map(|(connection, path)| Journal::new(connection, path, None)))
+        Ok(store::open_reader(folder)?.map(|db| Journal::new(Store::Sqlite(db), false)))
     }
 
-    fn new(connection: Connection, path: Utf8PathBuf, presence: Option<File>) -> Journal {
-        Journal {
-            footing: recover::Footing::read(&path),
-            connection,
-            path,
-            writable: presence.is_some(),
-            broken: false,
-            seen: None,
-            number: None,
-            loaded: 0,
-            _presence: presence,
-            moment: None,
-        }
+    fn new(store: Store, writable: bool) -> Journal {
+        Journal { store, writable, broken: false, seen: None, number: None, loaded: 0, moment: None }
     }
 
     /// Close tidily: what is in the log goes into the database, if no other process has it open. A journal that is only
     /// dropped is as safe, and leaves this to the next process.
     pub fn close(self) -> Result<(), JournalError> {
-        if self.writable && !self.broken {
-            let tidy = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
-            tidy.map_err(|error| self.error(error))?;
+        let (place, tidily) = (self.place().to_owned(), self.writable && !self.broken);
+        match self.store {
+            Store::Sqlite(db) => db.close(tidily).map_err(|trouble| trouble.at(&place)),
         }
-        let Journal { connection, path, .. } = self;
-        connection.close().map_err(|(_, error)| Trouble::from(error).at(&path))
     }
 
-    pub fn path(&self) -> &Utf8Path {
-        &self.path
+    /// The file that holds it.
+    pub fn place(&self) -> &str {
+        self.store.place()
     }
 
     pub fn sqlite_version() -> &'static str {
@@ -181,28 +160,25 @@ impl Journal {
 
     /// Fail if the open files were removed: what is written to them is lost.
     fn check_footing(&self) -> Result<(), Trouble> {
-        match self.writable && !self.footing.holds() {
-            true => Err(recover::save_removed(&self.connection, &self.path, &self.footing)),
-            false => Ok(()),
+        match &self.store {
+            Store::Sqlite(db) if self.writable && !db.footing().holds() => Err(recover::save_removed(db)),
+            Store::Sqlite(_) => Ok(()),
         }
     }
 
     fn error(&self, trouble: impl Into<Trouble>) -> JournalError {
-        trouble.into().at(&self.path)
+        trouble.into().at(self.place())
     }
 
     /// Read the database as of one moment. A nested call reads the moment of the outer one.
-    fn reading<T>(&self, look: impl FnOnce(&Connection) -> Result<T, Trouble>) -> Result<T, JournalError> {
+    fn reading<T>(&self, look: impl FnOnce(&Store) -> Result<T, Trouble>) -> Result<T, JournalError> {
         let moment = || {
             if self.broken {
                 return Err(Trouble::Closed);
             }
-            if !self.connection.is_autocommit() {
-                return look(&self.connection);
-            }
-            let transaction = self.connection.unchecked_transaction()?;
-            look(&transaction)
+            let _moment = self.store.begin_reading()?;
+            look(&self.store)
         };
-        moment().map_err(|trouble| trouble.at(&self.path))
+        moment().map_err(|trouble| self.error(trouble))
     }
 }

@@ -1,15 +1,15 @@
 //! A run as it was: a journal in memory that ends at an earlier event. Every question can be asked of it, so what a view
 //! shows of the past is what it would have shown then.
 
+use camino::Utf8Path;
 use piton_core::plan::RunId;
 use piton_core::run::{Event, Note};
 use piton_core::time::Timestamp;
-use rusqlite::types::ToSqlOutput;
-use rusqlite::{Connection, params};
 
 use super::error::{JournalError, Trouble};
 use super::rows::key;
-use super::{Journal, query, recover, schema, write};
+use super::store::{self, Store, values};
+use super::{Journal, query, write};
 
 impl Journal {
     /// A run as it was after this event, without the other runs; `None` if that event does not exist. It costs as much as to
@@ -17,8 +17,8 @@ impl Journal {
     pub fn as_of(&self, run: &RunId, seq: u64) -> Result<Option<Journal>, JournalError> {
         let past = self.reading(|db| {
             let Some(head) = query::head(db, run)? else { return Ok(None) };
-            let memory = schema::in_memory()?;
-            let transaction = memory.unchecked_transaction()?;
+            let memory = Store::Sqlite(store::in_memory(Utf8Path::new(db.place()))?);
+            let transaction = memory.begin_writing(run)?;
             let Some(moment) = copy(db, &memory, run, head.no, seq)? else { return Ok(None) };
             let mut ran = Vec::new();
             write::rebuild_rows(&memory, run, |recorded| {
@@ -30,18 +30,7 @@ impl Journal {
             transaction.commit()?;
             Ok(Some((memory, moment)))
         })?;
-        Ok(past.map(|(connection, moment)| Journal {
-            connection,
-            path: self.path.clone(),
-            writable: false,
-            broken: false,
-            seen: None,
-            number: None,
-            loaded: 0,
-            _presence: None,
-            footing: recover::Footing::read(&self.path),
-            moment: Some(moment),
-        }))
+        Ok(past.map(|(memory, moment)| Journal { moment: Some(moment), ..Journal::new(memory, false) }))
     }
 
     /// The time of the last event, if this journal ends in the past.
@@ -51,31 +40,24 @@ impl Journal {
 
     /// Changes when another process has written to the journal. To ask costs next to nothing.
     pub fn version(&self) -> Result<i64, JournalError> {
-        self.reading(query::data_version)
+        self.reading(Store::version)
     }
 }
 
 /// Copy the events of a run up to `seq`. Returns the time of the last one.
-fn copy(
-    db: &Connection,
-    memory: &Connection,
-    run: &RunId,
-    no: i64,
-    seq: u64,
-) -> Result<Option<Timestamp>, Trouble> {
+fn copy(db: &Store, memory: &Store, run: &RunId, no: i64, seq: u64) -> Result<Option<Timestamp>, Trouble> {
     let mut select =
-        db.prepare_cached("SELECT no, at, task, body FROM events WHERE no > ?1 AND no <= ?2 ORDER BY no")?;
+        db.prepare("SELECT no, at, task, body FROM events WHERE no > ?1 AND no <= ?2 ORDER BY no")?;
     let mut insert = memory.prepare("INSERT INTO events (no, at, task, body) VALUES (?1, ?2, ?3, ?4)")?;
-    let mut rows = select.query(params![key(no, 0), key(no, seq)])?;
+    let mut rows = select.query(values![key(no, 0), key(no, seq)])?;
     let mut last = None;
     while let Some(row) = rows.next()? {
-        let column = |at: usize| row.get_ref(at).map(ToSqlOutput::Borrowed);
-        insert.execute(params![column(0)?, column(1)?, column(2)?, column(3)?])?;
+        insert.execute(&[row.value(0)?, row.value(1)?, row.value(2)?, row.value(3)?])?;
         last = Some(Timestamp(row.get(1)?));
     }
     memory.execute(
         "INSERT INTO runs (no, id, seq, layout, name, plan, created, moving) VALUES (?1, ?2, 0, 0, '', '', 0, '')",
-        params![no, run.as_str()],
+        values![no, run.as_str()],
     )?;
     Ok(last)
 }

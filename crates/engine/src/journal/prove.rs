@@ -5,17 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use piton_core::order::Pairs;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::State;
-use rusqlite::{Connection, OptionalExtension};
 
 use super::Journal;
 use super::error::{JournalError, Trouble};
 use super::query::{self, Head};
 use super::rows::{CellRow, LAYOUT, TaskRow, commits_of, key, unkey};
+use super::store::{Store, values};
 use super::write::Around;
 use super::{costs, made, remarks};
 
 /// At most so many differences are listed; the rest is counted.
 const LISTED: usize = 20;
+
+/// Of the run with this key, or of one after it.
+pub(super) const FIRST_EVENT: &str = "SELECT no FROM events WHERE no >= ?1 ORDER BY no LIMIT 1";
 
 impl Journal {
     /// Replay the journal of a run and compare it with its snapshot. Returns the differences in words; an empty list
@@ -57,9 +60,9 @@ impl Journal {
     /// Check whether the database is whole. Returns what is damaged, in words.
     pub fn integrity(&self) -> Result<Vec<String>, JournalError> {
         self.reading(|db| {
-            let mut found = check(db, "quick_check")?;
+            let mut found = db.damage()?;
             let mut select = db.prepare("SELECT no, id, seq FROM runs ORDER BY no")?;
-            let mut rows = select.query(())?;
+            let mut rows = select.query(values![])?;
             let mut known = Vec::new();
             while let Some(row) = rows.next()? {
                 let (no, id, seq): (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -69,7 +72,8 @@ impl Journal {
                 }
                 known.push(no);
             }
-            for no in numbers(db) {
+            let first = |from: i64| db.first(FIRST_EVENT, values![from], |row| row.get(0));
+            for no in numbers(first) {
                 if !known.contains(&no) {
                     found.push(format!(
                         "there are events of a run number {no}, which is not in the list of runs"
@@ -81,25 +85,13 @@ impl Journal {
     }
 }
 
-/// SQLite's own check: an empty list if all is well.
-pub(super) fn check(db: &Connection, pragma: &str) -> Result<Vec<String>, Trouble> {
-    let mut select = db.prepare(&format!("PRAGMA {pragma}"))?;
-    let lines = select.query_map((), |row| row.get::<_, String>(0))?;
-    let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
-    Ok(lines.into_iter().filter(|line| line != "ok").collect())
-}
-
-/// The numbers of the runs that have events, as far as they can be found.
-pub(super) fn numbers(db: &Connection) -> Vec<i64> {
+/// The numbers of the runs that have events, as far as they can be found. `first` finds the first event from a key on.
+pub(super) fn numbers<E>(first: impl Fn(i64) -> Result<Option<i64>, E>) -> Vec<i64> {
     /// Unreadable places in a row after which nothing more is expected.
     const PATIENCE: u32 = 64;
     let (mut numbers, mut at, mut failures) = (Vec::new(), 1, 0);
     while failures < PATIENCE {
-        let first =
-            db.query_row("SELECT no FROM events WHERE no >= ?1 ORDER BY no LIMIT 1", [key(at, 0)], |row| {
-                row.get::<_, i64>(0)
-            });
-        match first.optional() {
+        match first(key(at, 0)) {
             Ok(None) => break,
             Ok(Some(key)) => {
                 numbers.push(unkey(key).0);
@@ -116,7 +108,7 @@ pub(super) fn numbers(db: &Connection) -> Vec<i64> {
     numbers
 }
 
-fn compare_head(db: &Connection, head: &Head, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
+fn compare_head(db: &Store, head: &Head, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
     if head.layout != LAYOUT {
         out.push(format!("the snapshot has layout {}, not {LAYOUT}", head.layout));
     }
@@ -135,7 +127,7 @@ fn compare_head(db: &Connection, head: &Head, state: &State, out: &mut Vec<Strin
     Ok(())
 }
 
-fn compare_tasks(db: &Connection, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
+fn compare_tasks(db: &Store, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
     let mut rows: BTreeMap<String, TaskRow> =
         query::task_rows(db, no)?.into_iter().map(|row| (row.id.clone(), row)).into_map();
     for task in state.tasks() {
@@ -152,11 +144,11 @@ fn compare_tasks(db: &Connection, no: i64, state: &State, out: &mut Vec<String>)
     Ok(())
 }
 
-fn compare_needs(db: &Connection, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
+fn compare_needs(db: &Store, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
     let mut kept: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut select =
         db.prepare("SELECT task, need FROM needs WHERE run = ?1 AND pos >= 0 ORDER BY task, pos")?;
-    let mut rows = select.query([no])?;
+    let mut rows = select.query(values![no])?;
     while let Some(row) = rows.next()? {
         kept.entry(row.get(0)?).or_default().push(row.get(1)?);
     }
@@ -175,7 +167,7 @@ fn compare_needs(db: &Connection, no: i64, state: &State, out: &mut Vec<String>)
 }
 
 /// Every commit leads to the task that it counts for.
-fn compare_commits(db: &Connection, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
+fn compare_commits(db: &Store, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
     for task in state.tasks() {
         for commit in commits_of(task) {
             if !query::counted_for(db, no, commit)?.contains(&task.id) {
@@ -186,7 +178,7 @@ fn compare_commits(db: &Connection, no: i64, state: &State, out: &mut Vec<String
     Ok(())
 }
 
-fn compare_cells(db: &Connection, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
+fn compare_cells(db: &Store, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
     let mut kept: BTreeMap<_, _> =
         query::cells(db, no)?.into_iter().filter(|(_, cell)| !cell.is_empty()).collect();
     for ((group, level), counts) in state.cells() {
@@ -204,9 +196,9 @@ fn compare_cells(db: &Connection, no: i64, state: &State, out: &mut Vec<String>)
     Ok(())
 }
 
-fn compare_worktrees(db: &Connection, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
+fn compare_worktrees(db: &Store, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
     let mut select = db.prepare("SELECT id FROM worktrees WHERE run = ?1")?;
-    let kept: BTreeSet<String> = select.query_map([no], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let kept: BTreeSet<String> = select.all(values![no], |row| row.get(0))?.into_iter().collect();
     let have_one = state.tasks().filter(|task| task.progress.worktree);
     let told: BTreeSet<String> = have_one.map(|task| task.id.to_string()).collect();
     for id in kept.symmetric_difference(&told) {
@@ -217,7 +209,7 @@ fn compare_worktrees(db: &Connection, no: i64, state: &State, out: &mut Vec<Stri
 }
 
 fn compare_remarks(
-    db: &Connection,
+    db: &Store,
     no: i64,
     mut told: Vec<(i64, i64)>,
     out: &mut Vec<String>,

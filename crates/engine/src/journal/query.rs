@@ -6,13 +6,13 @@ use std::sync::Arc;
 use piton_core::plan::{Oid, RunId, Schedule, TaskId, TaskSpec};
 use piton_core::run::{Event, Horizon, Links, Missing, Recorded, Run, Selection, State, Status, Task};
 use piton_core::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::error::Trouble;
 use super::lanes::lane;
 use super::rows::{Begun, CellRow, LAYOUT, Moving, TASK_COLUMNS, TaskRow, commit_key, key, unkey, unsigned};
+use super::store::{Row, Rows, Store, values};
 use super::{Cell, Outline};
 
 /// The head of a run: its number and last position.
@@ -31,17 +31,12 @@ impl Head {
     }
 }
 
-pub(super) fn head(db: &Connection, run: &RunId) -> Result<Option<Head>, Trouble> {
-    let mut select = db.prepare_cached("SELECT no, seq, layout, moving FROM runs WHERE id = ?1")?;
-    let read = |row: &Row<'_>| {
+pub(super) fn head(db: &Store, run: &RunId) -> Result<Option<Head>, Trouble> {
+    let mut select = db.prepare("SELECT no, seq, layout, moving FROM runs WHERE id = ?1")?;
+    let read = |row: Row<'_>| {
         Ok(Head { no: row.get(0)?, seq: unsigned(row.get(1)?), layout: row.get(2)?, moving: row.get(3)? })
     };
-    Ok(select.query_row([run.as_str()], read).optional()?)
-}
-
-/// Changes when another connection commits, and only then.
-pub(super) fn data_version(db: &Connection) -> Result<i64, Trouble> {
-    Ok(db.prepare_cached("PRAGMA data_version")?.query_row((), |row| row.get(0))?)
+    select.first(values![run.as_str()], read)
 }
 
 pub(super) fn moving(text: &str) -> Result<Moving, Trouble> {
@@ -52,9 +47,9 @@ pub(super) fn run_id(text: &str) -> Result<RunId, Trouble> {
     RunId::new(text).map_err(|error| Trouble::snapshot(format!("run {text:?}: {error}")))
 }
 
-pub(super) fn facts(db: &Connection, head: &Head) -> Result<Run, Trouble> {
-    let mut select = db.prepare_cached("SELECT facts FROM plans WHERE run = ?1")?;
-    let text: Option<String> = select.query_row([head.no], |row| row.get(0)).optional()?;
+pub(super) fn facts(db: &Store, head: &Head) -> Result<Run, Trouble> {
+    let mut select = db.prepare("SELECT facts FROM plans WHERE run = ?1")?;
+    let text: Option<String> = select.first(values![head.no], |row| row.get(0))?;
     let text = text.ok_or_else(|| Trouble::snapshot("the facts of the plan are missing"))?;
     let run: Run = serde_json::from_str(&text)
         .map_err(|error| Trouble::snapshot(format!("facts of the plan: {error}")))?;
@@ -63,15 +58,15 @@ pub(super) fn facts(db: &Connection, head: &Head) -> Result<Run, Trouble> {
 
 /// The place of the last event of the plan as the run began with it: the first event makes the run, and its tasks follow.
 /// Zero where that is not known.
-pub(super) fn begun(db: &Connection, no: i64) -> Result<u64, Trouble> {
-    let mut select = db.prepare_cached("SELECT facts FROM plans WHERE run = ?1")?;
-    let text: Option<String> = select.query_row([no], |row| row.get(0)).optional()?;
+pub(super) fn begun(db: &Store, no: i64) -> Result<u64, Trouble> {
+    let mut select = db.prepare("SELECT facts FROM plans WHERE run = ?1")?;
+    let text: Option<String> = select.first(values![no], |row| row.get(0))?;
     let facts = text.and_then(|text| serde_json::from_str::<Begun>(&text).ok());
     Ok(facts.map_or(0, |facts| facts.begun))
 }
 
 /// A state that holds the facts and the barriers, and no task yet.
-pub(super) fn part(db: &Connection, head: &Head) -> Result<State, Trouble> {
+pub(super) fn part(db: &Store, head: &Head) -> Result<State, Trouble> {
     if head.layout != LAYOUT {
         return Err(Trouble::snapshot(format!("layout {}", head.layout)));
     }
@@ -80,10 +75,10 @@ pub(super) fn part(db: &Connection, head: &Head) -> Result<State, Trouble> {
     Ok(State::partial(Some(run), head.seq, horizon))
 }
 
-fn horizon(db: &Connection, no: i64, first_group: u32) -> Result<Horizon, Trouble> {
+fn horizon(db: &Store, no: i64, first_group: u32) -> Result<Horizon, Trouble> {
     let first = |sql: &str| -> Result<Option<Cell>, Trouble> {
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        Ok(db.prepare_cached(sql)?.query_row(params![no, first_group], read).optional()?)
+        let read = |row: Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        db.prepare(sql)?.first(values![no, first_group], read)
     };
     let unmet = first(
         "SELECT grp, level FROM cells WHERE run = ?1 AND unmet = 1 AND grp >= ?2 ORDER BY grp, level LIMIT 1",
@@ -94,29 +89,29 @@ fn horizon(db: &Connection, no: i64, first_group: u32) -> Result<Horizon, Troubl
     Ok(Horizon { unmet_group: unmet.map(|(group, _)| group), unmet_cell: unmet, unsettled_cell: unsettled })
 }
 
-pub(super) fn cells(db: &Connection, no: i64) -> Result<Vec<(Cell, CellRow)>, Trouble> {
-    let mut select = db.prepare_cached(
+pub(super) fn cells(db: &Store, no: i64) -> Result<Vec<(Cell, CellRow)>, Trouble> {
+    let mut select = db.prepare(
         "SELECT grp, level, unmet, unsettled, counts FROM cells WHERE run = ?1 ORDER BY grp, level",
     )?;
-    let mut rows = select.query([no])?;
+    let mut rows = select.query(values![no])?;
     let mut cells = Vec::new();
     while let Some(row) = rows.next()? {
-        let counts = row.get_ref(4)?.as_str().unwrap_or_default();
+        let counts = row.text(4)?;
         cells.push(((row.get(0)?, row.get(1)?), CellRow::read(row.get(2)?, row.get(3)?, counts)?));
     }
     Ok(cells)
 }
 
-pub(super) fn task(db: &Connection, no: i64, id: &TaskId) -> Result<Option<Task>, Trouble> {
+pub(super) fn task(db: &Store, no: i64, id: &TaskId) -> Result<Option<Task>, Trouble> {
     let sql = format!("SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1 AND id = ?2");
-    let row = db.prepare_cached(&sql)?.query_row(params![no, id.as_str()], TaskRow::read).optional()?;
+    let row = db.prepare(&sql)?.first(values![no, id.as_str()], TaskRow::read)?;
     row.map(TaskRow::task).transpose()
 }
 
-pub(super) fn links(db: &Connection, no: i64, id: &TaskId) -> Result<Links, Trouble> {
+pub(super) fn links(db: &Store, no: i64, id: &TaskId) -> Result<Links, Trouble> {
     let ids = |sql: &str| -> Result<Vec<TaskId>, Trouble> {
-        let mut select = db.prepare_cached(sql)?;
-        let mut rows = select.query(params![no, id.as_str()])?;
+        let mut select = db.prepare(sql)?;
+        let mut rows = select.query(values![no, id.as_str()])?;
         let mut ids = Vec::new();
         while let Some(row) = rows.next()? {
             ids.push(task_id(row, 0)?);
@@ -130,9 +125,9 @@ pub(super) fn links(db: &Connection, no: i64, id: &TaskId) -> Result<Links, Trou
 }
 
 /// The tasks that a commit counts for, and perhaps some that it counted for once.
-pub(super) fn counted_for(db: &Connection, no: i64, commit: &Oid) -> Result<Vec<TaskId>, Trouble> {
-    let mut select = db.prepare_cached("SELECT task FROM needs WHERE run = ?1 AND need = ?2")?;
-    let mut rows = select.query(params![no, commit_key(commit)])?;
+pub(super) fn counted_for(db: &Store, no: i64, commit: &Oid) -> Result<Vec<TaskId>, Trouble> {
+    let mut select = db.prepare("SELECT task FROM needs WHERE run = ?1 AND need = ?2")?;
+    let mut rows = select.query(values![no, commit_key(commit)])?;
     let mut ids = Vec::new();
     while let Some(row) = rows.next()? {
         ids.push(task_id(row, 0)?);
@@ -140,13 +135,13 @@ pub(super) fn counted_for(db: &Connection, no: i64, commit: &Oid) -> Result<Vec<
     Ok(ids)
 }
 
-pub(super) fn task_id(row: &Row<'_>, column: usize) -> Result<TaskId, Trouble> {
-    let text = row.get_ref(column)?.as_str().unwrap_or_default();
+pub(super) fn task_id(row: Row<'_>, column: usize) -> Result<TaskId, Trouble> {
+    let text = row.text(column)?;
     TaskId::new(text).map_err(|error| Trouble::snapshot(format!("task {text:?}: {error}")))
 }
 
 /// A status by its number.
-pub(super) fn status(row: &Row<'_>, column: usize) -> Result<Status, Trouble> {
+pub(super) fn status(row: Row<'_>, column: usize) -> Result<Status, Trouble> {
     let number: u32 = row.get(column)?;
     Status::ALL.get(number as usize).copied().ok_or_else(|| Trouble::snapshot(format!("status {number}")))
 }
@@ -160,7 +155,7 @@ pub(super) enum NextTasks {
 
 /// Load what was missing in a partial state. With the links of a task, also load the tasks that will be needed next.
 pub(super) fn fill(
-    db: &Connection,
+    db: &Store,
     no: i64,
     state: &mut State,
     missing: Missing,
@@ -191,14 +186,13 @@ pub(super) fn fill(
 }
 
 /// Whether the events know a task that the snapshot does not.
-fn was_ever(db: &Connection, no: i64, id: &TaskId) -> Result<bool, Trouble> {
-    let mut select =
-        db.prepare_cached("SELECT 1 FROM events WHERE task = ?1 AND no > ?2 AND no < ?3 LIMIT 1")?;
-    Ok(select.exists(params![id.as_str(), key(no, 0), key(no + 1, 0)])?)
+fn was_ever(db: &Store, no: i64, id: &TaskId) -> Result<bool, Trouble> {
+    let mut select = db.prepare("SELECT 1 FROM events WHERE task = ?1 AND no > ?2 AND no < ?3 LIMIT 1")?;
+    Ok(select.first(values![id.as_str(), key(no, 0), key(no + 1, 0)], |_| Ok(()))?.is_some())
 }
 
 /// The complete state from its rows, if they fit together.
-pub(super) fn snapshot(db: &Connection, head: &Head) -> Result<State, Trouble> {
+pub(super) fn snapshot(db: &Store, head: &Head) -> Result<State, Trouble> {
     if head.layout != LAYOUT {
         return Err(Trouble::snapshot(format!("layout {}", head.layout)));
     }
@@ -207,8 +201,8 @@ pub(super) fn snapshot(db: &Connection, head: &Head) -> Result<State, Trouble> {
     }
     let mut needs: HashMap<String, Vec<TaskId>> = HashMap::new();
     let mut select =
-        db.prepare_cached("SELECT task, need FROM needs WHERE run = ?1 AND pos >= 0 ORDER BY task, pos")?;
-    let mut rows = select.query([head.no])?;
+        db.prepare("SELECT task, need FROM needs WHERE run = ?1 AND pos >= 0 ORDER BY task, pos")?;
+    let mut rows = select.query(values![head.no])?;
     while let Some(row) = rows.next()? {
         needs.entry(row.get(0)?).or_default().push(task_id(row, 1)?);
     }
@@ -227,21 +221,20 @@ pub(super) fn snapshot(db: &Connection, head: &Head) -> Result<State, Trouble> {
     Ok(state)
 }
 
-pub(super) fn task_rows(db: &Connection, no: i64) -> Result<Vec<TaskRow>, Trouble> {
-    let mut select = db.prepare_cached(&format!("SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1"))?;
-    let rows = select.query_map([no], TaskRow::read)?;
-    Ok(rows.collect::<Result<_, _>>()?)
+pub(super) fn task_rows(db: &Store, no: i64) -> Result<Vec<TaskRow>, Trouble> {
+    let mut select = db.prepare(&format!("SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1"))?;
+    select.all(values![no], TaskRow::read)
 }
 
-pub(super) fn last_seq(db: &Connection, no: i64) -> Result<u64, Trouble> {
-    let mut select = db.prepare_cached("SELECT max(no) FROM events WHERE no > ?1 AND no < ?2")?;
-    let last: Option<i64> = select.query_row([key(no, 0), key(no + 1, 0)], |row| row.get(0))?;
+pub(super) fn last_seq(db: &Store, no: i64) -> Result<u64, Trouble> {
+    let mut select = db.prepare("SELECT max(no) FROM events WHERE no > ?1 AND no < ?2")?;
+    let last: Option<i64> = select.first(values![key(no, 0), key(no + 1, 0)], |row| row.get(0))?.flatten();
     Ok(last.map_or(0, |key| unkey(key).1))
 }
 
-pub(super) fn recorded(run: &RunId, row: &Row<'_>) -> Result<Recorded, Trouble> {
+pub(super) fn recorded(run: &RunId, row: Row<'_>) -> Result<Recorded, Trouble> {
     let (_, seq) = unkey(row.get(0)?);
-    let body = row.get_ref(2)?.as_str().unwrap_or_default();
+    let body = row.text(2)?;
     decode(run, seq, Timestamp(row.get(1)?), body)
 }
 
@@ -252,7 +245,7 @@ pub(super) fn decode(run: &RunId, seq: u64, at: Timestamp, body: &str) -> Result
     }
 }
 
-pub(super) fn collect(run: &RunId, mut rows: rusqlite::Rows<'_>) -> Result<Vec<Recorded>, Trouble> {
+pub(super) fn collect(run: &RunId, mut rows: Rows<'_>) -> Result<Vec<Recorded>, Trouble> {
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {
         events.push(recorded(run, row)?);
@@ -260,36 +253,36 @@ pub(super) fn collect(run: &RunId, mut rows: rusqlite::Rows<'_>) -> Result<Vec<R
     Ok(events)
 }
 
-pub(super) fn event(db: &Connection, run: &RunId, no: i64, seq: u64) -> Result<Option<Recorded>, Trouble> {
-    let mut select = db.prepare_cached("SELECT no, at, body FROM events WHERE no = ?1")?;
-    Ok(collect(run, select.query([key(no, seq)])?)?.pop())
+pub(super) fn event(db: &Store, run: &RunId, no: i64, seq: u64) -> Result<Option<Recorded>, Trouble> {
+    let mut select = db.prepare("SELECT no, at, body FROM events WHERE no = ?1")?;
+    Ok(collect(run, select.query(values![key(no, seq)])?)?.pop())
 }
 
 pub(super) fn events(
-    db: &Connection,
+    db: &Store,
     run: &RunId,
     no: i64,
     after: u64,
     limit: usize,
 ) -> Result<Vec<Recorded>, Trouble> {
     let mut select =
-        db.prepare_cached("SELECT no, at, body FROM events WHERE no > ?1 AND no < ?2 ORDER BY no LIMIT ?3")?;
-    collect(run, select.query(params![key(no, after), key(no + 1, 0), bound(limit)])?)
+        db.prepare("SELECT no, at, body FROM events WHERE no > ?1 AND no < ?2 ORDER BY no LIMIT ?3")?;
+    collect(run, select.query(values![key(no, after), key(no + 1, 0), bound(limit)])?)
 }
 
 pub(super) fn events_of(
-    db: &Connection,
+    db: &Store,
     run: &RunId,
     no: i64,
     task: &TaskId,
     after: u64,
     limit: usize,
 ) -> Result<Vec<Recorded>, Trouble> {
-    let mut select = db.prepare_cached(
+    let mut select = db.prepare(
         "SELECT no, at, body FROM events WHERE task = ?1 AND no > ?2 AND no < ?3 ORDER BY no LIMIT ?4",
     )?;
     let (from, to) = (key(no, after), key(no + 1, 0));
-    collect(run, select.query(params![task.as_str(), from, to, bound(limit)])?)
+    collect(run, select.query(values![task.as_str(), from, to, bound(limit)])?)
 }
 
 pub(super) fn bound(limit: usize) -> i64 {
@@ -328,7 +321,7 @@ fn part_of_spec<T: DeserializeOwned>(body: &str) -> Result<T, Trouble> {
 
 /// The events of a run after `seq`.
 pub(super) fn foreign(
-    db: &Connection,
+    db: &Store,
     run: &RunId,
     head: Option<&Head>,
     seq: u64,
@@ -361,13 +354,13 @@ pub(super) fn fold<'e>(
 }
 
 /// The state as the events alone tell it.
-pub(super) fn replay(db: &Connection, run: &RunId, no: i64) -> Result<State, Trouble> {
+pub(super) fn replay(db: &Store, run: &RunId, no: i64) -> Result<State, Trouble> {
     replay_and(db, run, no, |_| {})
 }
 
 /// The same, calling a function for each event.
 pub(super) fn replay_and(
-    db: &Connection,
+    db: &Store,
     run: &RunId,
     no: i64,
     mut look: impl FnMut(&Recorded),
@@ -384,18 +377,17 @@ pub(super) fn replay_and(
     }
 }
 
-pub(super) fn in_lane(db: &Connection, no: i64, lane: i64) -> Result<Vec<Task>, Trouble> {
+pub(super) fn in_lane(db: &Store, no: i64, lane: i64) -> Result<Vec<Task>, Trouble> {
     let sql = format!(
         "SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1 AND lane = ?2 ORDER BY grp, level, priority, turn"
     );
-    let mut select = db.prepare_cached(&sql)?;
-    let rows = select.query_map([no, lane], TaskRow::read)?;
-    rows.map(|row| row?.task()).collect()
+    let mut select = db.prepare(&sql)?;
+    select.all(values![no, lane], |row| TaskRow::read(row)?.task())
 }
 
-pub(super) fn ids_in_lane(db: &Connection, no: i64, lane: i64) -> Result<Vec<TaskId>, Trouble> {
-    let mut select = db.prepare_cached("SELECT id FROM tasks WHERE run = ?1 AND lane = ?2")?;
-    let mut rows = select.query([no, lane])?;
+pub(super) fn ids_in_lane(db: &Store, no: i64, lane: i64) -> Result<Vec<TaskId>, Trouble> {
+    let mut select = db.prepare("SELECT id FROM tasks WHERE run = ?1 AND lane = ?2")?;
+    let mut rows = select.query(values![no, lane])?;
     let mut ids = Vec::new();
     while let Some(row) = rows.next()? {
         ids.push(task_id(row, 0)?);
@@ -406,12 +398,7 @@ pub(super) fn ids_in_lane(db: &Connection, no: i64, lane: i64) -> Result<Vec<Tas
 /// Enough tasks to know the first `limit` that may start: those paused, and the first of each cell as
 /// far as the schedule may look. The order of ready tasks depends on the schedule, that of the index
 /// does not, so the code that sorts cells merges them.
-pub(super) fn candidates(
-    db: &Connection,
-    no: i64,
-    state: &State,
-    limit: usize,
-) -> Result<Vec<Task>, Trouble> {
+pub(super) fn candidates(db: &Store, no: i64, state: &State, limit: usize) -> Result<Vec<Task>, Trouble> {
     let Some(run) = state.run() else { return Ok(Vec::new()) };
     if let Selection::Task(id) = &run.session.selection {
         return Ok(task(db, no, id)?.into_iter().collect());
@@ -423,7 +410,7 @@ pub(super) fn candidates(
         Selection::Group(_) => Some(run.first_group()),
         _ => state.horizon().unmet_group,
     };
-    let mut next_cell = db.prepare_cached(
+    let mut next_cell = db.prepare(
         "SELECT grp, level FROM tasks WHERE run = ?1 AND lane = ?2 AND (grp, level) >= (?3, ?4)
          ORDER BY grp, level LIMIT 1",
     )?;
@@ -431,23 +418,24 @@ pub(super) fn candidates(
         "SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1 AND lane = ?2 AND grp = ?3 AND level = ?4
          ORDER BY priority, turn LIMIT ?5"
     );
-    let mut of_cell = db.prepare_cached(&of_cell)?;
+    let mut of_cell = db.prepare(&of_cell)?;
     for lane in [lane::READY, lane::AGAIN] {
         let (mut at, mut group) = ((if flow { 0 } else { run.first_group() }, 0), 0);
         let mut found = 0;
         loop {
-            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-            let cell: Option<Cell> = next_cell.query_row(params![no, lane, at.0, at.1], read).optional()?;
+            let read = |row: Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            let cell: Option<Cell> = next_cell.first(values![no, lane, at.0, at.1], read)?;
             let Some(cell) = cell else { break };
             let enough = !flow && found >= limit && cell.0 != group;
             if enough || last.is_some_and(|last| cell.0 > last) {
                 break;
             }
-            let rows = of_cell.query_map(params![no, lane, cell.0, cell.1, bound(limit)], TaskRow::read)?;
-            for row in rows {
-                tasks.push(row?.task()?);
-                found += 1;
+            let before = tasks.len();
+            let mut rows = of_cell.query(values![no, lane, cell.0, cell.1, bound(limit)])?;
+            while let Some(row) = rows.next()? {
+                tasks.push(TaskRow::read(row)?.task()?);
             }
+            found += tasks.len() - before;
             group = cell.0;
             at = (cell.0, cell.1.saturating_add(1));
         }

@@ -9,12 +9,12 @@ use piton_core::run::{
     Counts, Efforts, Links, Missing, Pass, Proof, Recorded, Run, State, Status, Task, startable,
 };
 use piton_core::time::{Span, Timestamp};
-use rusqlite::{Connection, params};
 
 use super::error::{JournalError, Trouble};
 use super::lanes::{has_turn, lane, lanes_of};
 use super::query::{self, Head, NextTasks};
 use super::rows::{LAYOUT, REMOVED, STATUS, TASK_COLUMN_COUNT, TASK_COLUMNS, TaskRow, key, unsigned};
+use super::store::{Store, values};
 use super::{Cell, CheckCount, Journal, Outline, RunSummary, write};
 
 /// Few tasks have a worktree. A plain join may go through all tasks and look for the worktree of each.
@@ -24,17 +24,16 @@ impl Journal {
     /// Every run, newest first.
     pub fn runs(&self) -> Result<Vec<RunSummary>, JournalError> {
         self.reading(|db| {
-            let mut select = db.prepare_cached(
-                "SELECT no, id, name, plan, created, seq, moving FROM runs ORDER BY no DESC",
-            )?;
-            let mut rows = select.query(())?;
+            let mut select =
+                db.prepare("SELECT no, id, name, plan, created, seq, moving FROM runs ORDER BY no DESC")?;
+            let mut rows = select.query(values![])?;
             let mut runs = Vec::new();
             while let Some(row) = rows.next()? {
-                let moving = query::moving(row.get_ref(6)?.as_str().unwrap_or_default())?;
+                let moving = query::moving(row.text(6)?)?;
                 let mut counts = Counts::default();
                 query::cells(db, row.get(0)?)?.iter().for_each(|(_, cell)| counts.merge(&cell.counts()));
                 runs.push(RunSummary {
-                    id: query::run_id(row.get_ref(1)?.as_str().unwrap_or_default())?,
+                    id: query::run_id(row.text(1)?)?,
                     name: row.get(2)?,
                     plan: row.get(3)?,
                     created: Timestamp(row.get(4)?),
@@ -53,7 +52,7 @@ impl Journal {
     /// The complete state of a run. It comes from the snapshot. If that is missing, old or damaged, it comes from the
     /// events, and the snapshot is made again.
     pub fn load(&mut self, run: &RunId) -> Result<State, JournalError> {
-        let version = self.reading(query::data_version)?;
+        let version = self.reading(Store::version)?;
         let found = self.reading(|db| {
             let head = query::head(db, run)?.ok_or_else(|| Trouble::NoRun(run.clone()))?;
             match query::snapshot(db, &head) {
@@ -77,7 +76,7 @@ impl Journal {
     pub fn catch_up(&mut self, run: &RunId, state: &mut State) -> Result<Vec<Recorded>, JournalError> {
         self.check_footing().map_err(|trouble| self.error(trouble))?;
         let (version, news) = self.reading(|db| {
-            let version = query::data_version(db)?;
+            let version = db.version()?;
             if self.seen.as_ref().is_some_and(|(r, v, s)| r == run && *v == version && *s == state.seq()) {
                 return Ok((version, Vec::new()));
             }
@@ -236,9 +235,10 @@ impl Journal {
                         "SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1 AND {place} AND {STATUS} = ?2
                          ORDER BY {order} LIMIT ?3"
                     );
-                    let mut select = db.prepare_cached(&sql)?;
-                    let values = params![head.no, status as u32, query::bound(limit)];
-                    rows.extend(select.query_map(values, TaskRow::read)?.collect::<Result<Vec<_>, _>>()?);
+                    let mut select = db.prepare(&sql)?;
+                    rows.extend(
+                        select.all(values![head.no, status as u32, query::bound(limit)], TaskRow::read)?,
+                    );
                 }
             } else {
                 let state = query::replay(db, run, head.no)?;
@@ -267,8 +267,8 @@ impl Journal {
                 return Ok(open.map(|task| (task.id.clone(), task.status())).collect());
             }
             let sql = format!("SELECT id, {STATUS} FROM tasks WHERE run = ?1 AND flags & {REMOVED} = 0");
-            let mut select = db.prepare_cached(&sql)?;
-            let mut rows = select.query([head.no])?;
+            let mut select = db.prepare(&sql)?;
+            let mut rows = select.query(values![head.no])?;
             let mut open = Vec::new();
             while let Some(row) = rows.next()? {
                 let status = query::status(row, 1)?;
@@ -286,8 +286,8 @@ impl Journal {
         self.in_run(run, |db, head| {
             let sql =
                 format!("SELECT id FROM tasks WHERE run = ?1 AND flags & {REMOVED} = 0 ORDER BY spec_seq");
-            let mut select = db.prepare_cached(&sql)?;
-            let mut rows = select.query([head.no])?;
+            let mut select = db.prepare(&sql)?;
+            let mut rows = select.query(values![head.no])?;
             let mut ids = Vec::new();
             while let Some(row) = rows.next()? {
                 ids.push(query::task_id(row, 0)?);
@@ -320,10 +320,10 @@ impl Journal {
                     "SELECT {TASK_COLUMNS}, body FROM tasks JOIN events ON no = ?2 + spec_seq
                      WHERE run = ?1 AND flags & {REMOVED} = 0"
                 );
-                let mut select = db.prepare_cached(&sql)?;
-                let mut rows = select.query(params![head.no, key(head.no, 0)])?;
+                let mut select = db.prepare(&sql)?;
+                let mut rows = select.query(values![head.no, key(head.no, 0)])?;
                 while let Some(row) = rows.next()? {
-                    let planned = of_body(row.get_ref(TASK_COLUMN_COUNT)?.as_str().unwrap_or_default())?;
+                    let planned = of_body(row.text(TASK_COLUMN_COUNT)?)?;
                     tasks.push((TaskRow::read(row)?.task()?, planned));
                 }
             } else {
@@ -350,9 +350,8 @@ impl Journal {
                     .collect());
             }
             let sql = format!("SELECT {TASK_COLUMNS} {OF_WORKTREES}");
-            let mut select = db.prepare_cached(&sql)?;
-            let rows = select.query_map([head.no], TaskRow::read)?;
-            rows.map(|row| row?.task()).collect()
+            let mut select = db.prepare(&sql)?;
+            select.all(values![head.no], |row| TaskRow::read(row)?.task())
         })
     }
 
@@ -364,11 +363,10 @@ impl Journal {
                 let is_dead = |task: &&Task| !task.removed && task.group == group && task.status().is_dead();
                 return Ok(state.tasks().find(is_dead).map(|task| task.id.clone()));
             }
-            let mut select =
-                db.prepare_cached("SELECT id FROM tasks WHERE run = ?1 AND lane = ?2 AND grp = ?3")?;
+            let mut select = db.prepare("SELECT id FROM tasks WHERE run = ?1 AND lane = ?2 AND grp = ?3")?;
             let mut first: Option<TaskId> = None;
             for lane in [lane::NEEDS_A_PERSON, lane::UNREACHABLE] {
-                let mut rows = select.query(params![head.no, lane, group])?;
+                let mut rows = select.query(values![head.no, lane, group])?;
                 while let Some(row) = rows.next()? {
                     let id = query::task_id(row, 0)?;
                     first = Some(first.map_or_else(|| id.clone(), |first| first.min(id.clone())));
@@ -397,13 +395,13 @@ impl Journal {
             let since = query::events(db, run, head.no, begun, usize::MAX)?;
             // A story begins with what was planned.
             let mut events: Vec<Recorded> = query::event(db, run, head.no, 1)?.into_iter().collect();
-            let mut first = db.prepare_cached(
+            let mut first = db.prepare(
                 "SELECT no, at, body FROM events WHERE task = ?1 AND no > ?2 AND no <= ?3 ORDER BY no LIMIT 1",
             )?;
             let (from, to) = (key(head.no, 0), key(head.no, begun));
             let touched: BTreeSet<&TaskId> = since.iter().filter_map(|recorded| recorded.event.task()).collect();
             for task in touched {
-                events.extend(query::collect(run, first.query(params![task.as_str(), from, to])?)?);
+                events.extend(query::collect(run, first.query(values![task.as_str(), from, to])?)?);
             }
             events.arrange_by_key(|recorded| recorded.seq);
             events.extend(since);
@@ -414,12 +412,12 @@ impl Journal {
     /// How often each check has run: those that flake first, then those that ran most.
     pub fn check_counts(&self, run: &RunId, most: usize) -> Result<Vec<CheckCount>, JournalError> {
         self.in_run(run, |db, head| {
-            let mut select = db.prepare_cached(
+            let mut select = db.prepare(
                 "SELECT name, runs, passes, flakes, took FROM checks WHERE run = ?1
                  ORDER BY flakes DESC, runs DESC, name LIMIT ?2",
             )?;
             let most = i64::try_from(most).unwrap_or(i64::MAX);
-            let rows = select.query_map(params![head.no, most], |row| {
+            select.all(values![head.no, most], |row| {
                 Ok(CheckCount {
                     name: row.get(0)?,
                     runs: row.get(1)?,
@@ -427,23 +425,22 @@ impl Journal {
                     flakes: row.get(3)?,
                     took: Span(unsigned(row.get(4)?)),
                 })
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            })
         })
     }
 
     /// Where checks have passed in this run, or since then in any: the newest, so many at most.
     pub fn passes(&self, run: &RunId, since: Timestamp, most: usize) -> Result<Vec<Pass>, JournalError> {
         self.in_run(run, |db, head| {
-            let mut select = db.prepare_cached(
+            let mut select = db.prepare(
                 "SELECT tree, digest, environment FROM passes WHERE run = ?1 OR at >= ?2
                  ORDER BY at DESC LIMIT ?3",
             )?;
             let most = i64::try_from(most).unwrap_or(i64::MAX);
-            let mut rows = select.query(params![head.no, since.0, most])?;
+            let mut rows = select.query(values![head.no, since.0, most])?;
             let mut passes = Vec::new();
             while let Some(row) = rows.next()? {
-                let text = |at: usize| row.get::<_, String>(at);
+                let text = |at: usize| row.get::<String>(at);
                 let (check, environment) = (Digest::from_hex(&text(1)?), Digest::from_hex(&text(2)?));
                 // What is not a name of anything proves nothing.
                 if let (Ok(tree), Some(check), Some(environment)) = (Oid::new(&text(0)?), check, environment)
@@ -493,11 +490,11 @@ impl Journal {
     /// The specs of all tasks, in the order of the plan.
     pub fn specs(&self, run: &RunId) -> Result<Vec<TaskSpec>, JournalError> {
         self.in_run(run, |db, head| {
-            let mut select = db.prepare_cached(
+            let mut select = db.prepare(
                 "SELECT e.no, e.at, e.body FROM tasks t JOIN events e ON e.no = ?2 + t.spec_seq
                  WHERE t.run = ?1 AND t.flags & 4 = 0 ORDER BY e.no",
             )?;
-            let mut rows = select.query(params![head.no, key(head.no, 0)])?;
+            let mut rows = select.query(values![head.no, key(head.no, 0)])?;
             let mut specs = Vec::new();
             while let Some(row) = rows.next()? {
                 specs.push(query::spec_of(query::recorded(run, row)?)?);
@@ -527,7 +524,7 @@ impl Journal {
     /// Events that are about no task: those of the run as a whole, in order.
     pub fn events_of_no_task(&self, run: &RunId) -> Result<Vec<Recorded>, JournalError> {
         self.in_run(run, |db, head| {
-            let mut select = db.prepare_cached(
+            let mut select = db.prepare(
                 "SELECT no, at, body FROM events INDEXED BY events_of_no_task
                  WHERE no > ?1 AND no < ?2 AND task IS NULL ORDER BY no",
             )?;
@@ -536,7 +533,7 @@ impl Journal {
             if begun > 0 {
                 events.extend(query::event(db, run, head.no, 1)?);
             }
-            let since = select.query(params![key(head.no, begun), key(head.no + 1, 0)])?;
+            let since = select.query(values![key(head.no, begun), key(head.no + 1, 0)])?;
             events.extend(query::collect(run, since)?);
             Ok(events)
         })
@@ -553,17 +550,17 @@ impl Journal {
             let (from, to, limit) = (key(head.no, 0), key(head.no + 1, 0), query::bound(limit));
             let mut last = match task {
                 None => {
-                    let mut select = db.prepare_cached(
+                    let mut select = db.prepare(
                         "SELECT no, at, body FROM events WHERE no > ?1 AND no < ?2 ORDER BY no DESC LIMIT ?3",
                     )?;
-                    query::collect(run, select.query(params![from, to, limit])?)?
+                    query::collect(run, select.query(values![from, to, limit])?)?
                 }
                 Some(task) => {
-                    let mut select = db.prepare_cached(
+                    let mut select = db.prepare(
                         "SELECT no, at, body FROM events WHERE task = ?1 AND no > ?2 AND no < ?3
                          ORDER BY no DESC LIMIT ?4",
                     )?;
-                    query::collect(run, select.query(params![task.as_str(), from, to, limit])?)?
+                    query::collect(run, select.query(values![task.as_str(), from, to, limit])?)?
                 }
             };
             last.reverse();
@@ -575,7 +572,7 @@ impl Journal {
     fn in_run<T: Default>(
         &self,
         run: &RunId,
-        look: impl FnOnce(&Connection, &Head) -> Result<T, Trouble>,
+        look: impl FnOnce(&Store, &Head) -> Result<T, Trouble>,
     ) -> Result<T, JournalError> {
         self.reading(|db| match query::head(db, run)? {
             Some(head) => look(db, &head),
@@ -586,7 +583,7 @@ impl Journal {
 
 /// Load what is asked for until there is an answer; `None` if that takes too long.
 fn part_by_part<T>(
-    db: &Connection,
+    db: &Store,
     head: &Head,
     ask: impl Fn(&State) -> Result<T, Missing>,
 ) -> Result<Option<T>, Trouble> {

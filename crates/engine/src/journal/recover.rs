@@ -13,13 +13,13 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Plan, RunId, TaskSpec};
 use piton_core::run::{Event, Recorded, State};
 use piton_core::time::Timestamp;
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::Journal;
 use super::error::{JournalError, Trouble};
 use super::rows::{key, unkey, unsigned};
-use super::{prove, query, schema, write};
+use super::store::{self, FILE, Sqlite, Store, with_companions};
+use super::{prove, query, write};
 use crate::disk;
 use crate::lock::Lock;
 
@@ -69,8 +69,8 @@ impl fmt::Display for Salvaged {
 impl Journal {
     /// Recover the database in `folder`, if it is damaged. No process may have it open.
     pub fn recover(folder: &Utf8Path) -> Result<Recovery, JournalError> {
-        let path = folder.join(schema::FILE);
-        recover(folder, &path).map_err(|trouble| trouble.at(&path))
+        let path = folder.join(FILE);
+        recover(folder, &path).map_err(|trouble| trouble.at(path.as_str()))
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn is_unfinished(folder: &Utf8Path) -> bool {
 }
 
 fn lock_file(folder: &Utf8Path) -> io::Result<File> {
-    let path = folder.join(format!("{}.lock", schema::FILE));
+    let path = folder.join(format!("{FILE}.lock"));
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
@@ -119,9 +119,9 @@ fn recover(folder: &Utf8Path, path: &Utf8Path) -> Result<Recovery, Trouble> {
     if !path.exists() {
         return Ok(Recovery::default());
     }
-    let (found, runs) = match schema::inspect(path) {
+    let (found, runs) = match store::inspect(path) {
         Ok(db) => {
-            (prove::check(&db, "integrity_check").unwrap_or_else(|t| vec![t.to_string()]), salvage(&db))
+            (db.check("integrity_check").unwrap_or_else(|t| vec![t.to_string()]), salvage(db.connection()))
         }
         Err(Trouble::Damaged { detail }) => (vec![detail], Vec::new()),
         Err(trouble) => return Err(trouble),
@@ -140,61 +140,24 @@ fn write_anew(folder: &Utf8Path, runs: Vec<Saved>, to: &Utf8Path) -> Result<Vec<
     for leftover in with_companions(&recovering) {
         remove(&leftover)?;
     }
-    let mut db = schema::connect(&recovering)?;
+    let db = Store::Sqlite(store::connect(&recovering)?);
     let mut told = Vec::new();
     for (salvaged, events) in runs {
-        store(&mut db, &events)?;
+        write_run(&db, &events)?;
         told.push(salvaged);
     }
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-    db.close().map_err(|(_, error)| error)?;
+    let Store::Sqlite(db) = db;
+    db.close(true)?;
     File::open(&recovering)?.sync_all()?;
     fs::rename(&recovering, to)?;
     disk::sync_folder(folder)?;
     Ok(told)
 }
 
-/// The files of an open database. SQLite keeps writing to files that were removed, and no other process sees what it
-/// writes there.
-#[derive(Debug)]
-pub(super) struct Footing(Vec<(Utf8PathBuf, FileId)>);
-
-impl Footing {
-    /// The files as they are now.
-    pub(super) fn read(path: &Utf8Path) -> Footing {
-        Footing(
-            with_companions(path).into_iter().filter_map(|path| Some((path.clone(), id(&path)?))).collect(),
-        )
-    }
-
-    pub(super) fn holds(&self) -> bool {
-        self.0.iter().all(|(path, known)| id(path).as_ref() == Some(known))
-    }
-
-    /// Whether this one is where it was.
-    fn knows(&self, path: &Utf8Path) -> bool {
-        self.0.iter().any(|(known, was)| known == path && id(path).as_ref() == Some(was))
-    }
-}
-
-/// Device and number.
-type FileId = (u64, u64);
-
-#[cfg(unix)]
-fn id(path: &Utf8Path) -> Option<FileId> {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()))
-}
-
-/// Windows does not remove what is open.
-#[cfg(not(unix))]
-fn id(_: &Utf8Path) -> Option<FileId> {
-    None
-}
-
 /// Save the content of a database whose files were removed, as long as this connection has them open. The next process
 /// that opens the journal puts it back, unless a new database was begun meanwhile.
-pub(super) fn save_removed(db: &Connection, path: &Utf8Path, footing: &Footing) -> Trouble {
+pub(super) fn save_removed(db: &Sqlite) -> Trouble {
+    let (path, footing) = (db.path(), db.footing());
     let [file, log, _] = with_companions(path);
     let save = || -> Result<String, Trouble> {
         if footing.knows(&file) && footing.knows(&log) {
@@ -206,15 +169,15 @@ pub(super) fn save_removed(db: &Connection, path: &Utf8Path, footing: &Footing) 
         let another = if footing.knows(&file) {
             log.metadata().is_ok_and(|facts| facts.len() > 0)
         } else {
-            matches!(schema::peek(&file), Ok(Some(())))
+            matches!(store::peek(&file), Ok(Some(())))
         };
         if another {
             let aside = unused(folder, "removed");
-            write_anew(folder, salvage(db), &aside)?;
+            write_anew(folder, salvage(db.connection()), &aside)?;
             return Ok(format!("another one is in its place; the old content is kept in {aside}"));
         }
         if !is_unfinished(folder) {
-            write_anew(folder, salvage(db), &folder.join(RECOVERED))?;
+            write_anew(folder, salvage(db.connection()), &folder.join(RECOVERED))?;
         }
         Ok("its content is saved: `piton doctor --repair`, or the next `piton run`, restores it".to_owned())
     };
@@ -224,13 +187,13 @@ pub(super) fn save_removed(db: &Connection, path: &Utf8Path, footing: &Footing) 
 
 /// A name beside the database that no file has.
 fn unused(folder: &Utf8Path, why: &str) -> Utf8PathBuf {
-    let name = |n: u32| folder.join(format!("{}.{why}-{n}", schema::FILE));
+    let name = |n: u32| folder.join(format!("{FILE}.{why}-{n}"));
     (1..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(0))
 }
 
 /// Put the complete new database in the place of the old one.
 fn finish(folder: &Utf8Path) -> Result<Option<Utf8PathBuf>, Trouble> {
-    let old = folder.join(schema::FILE);
+    let old = folder.join(FILE);
     let aside = unused(folder, "damaged");
     // The log before its database: a process that is interrupted here finds the same free number again.
     let mut moved = false;
@@ -247,11 +210,6 @@ fn finish(folder: &Utf8Path) -> Result<Option<Utf8PathBuf>, Trouble> {
     Ok(moved.then_some(aside))
 }
 
-/// A database and what SQLite puts beside it.
-fn with_companions(path: &Utf8Path) -> [Utf8PathBuf; 3] {
-    [path.to_owned(), Utf8PathBuf::from(format!("{path}-wal")), Utf8PathBuf::from(format!("{path}-shm"))]
-}
-
 fn remove(path: &Utf8Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -264,7 +222,8 @@ type Saved = (Salvaged, Vec<Recorded>);
 /// Every run, from its first event to the first that is missing, unreadable or makes no sense.
 fn salvage(db: &Connection) -> Vec<Saved> {
     let listed = listed(db).unwrap_or_default();
-    let mut numbers = prove::numbers(db);
+    let first = |from: i64| db.query_row(prove::FIRST_EVENT, [from], |row| row.get(0)).optional();
+    let mut numbers = prove::numbers(first);
     numbers.extend(listed.keys());
     numbers.sort_unstable();
     numbers.dedup();
@@ -348,11 +307,11 @@ fn has_whole_plan(state: &State, events: &[Recorded]) -> bool {
     plan.hash() == run.plan_hash
 }
 
-fn store(db: &mut Connection, events: &[Recorded]) -> Result<(), Trouble> {
+fn write_run(db: &Store, events: &[Recorded]) -> Result<(), Trouble> {
     let mut state = State::new();
     query::fold(&mut state, events)?;
     let Some(run) = state.run().map(|run| run.id.clone()) else { return Ok(()) };
-    let transaction = Transaction::new(db, TransactionBehavior::Immediate)?;
-    write::record(&transaction, &run, None, &mut state, events.iter().map(|recorded| (recorded, None)))?;
-    Ok(transaction.commit()?)
+    let transaction = db.begin_writing(&run)?;
+    write::record(db, &run, None, &mut state, events.iter().map(|recorded| (recorded, None)))?;
+    transaction.commit()
 }

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::Cell;
 use super::error::Trouble;
 use super::lanes::{lane_of, turn};
+use super::store::Row;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
 pub(super) const LAYOUT: i64 = 19;
@@ -274,7 +275,7 @@ impl TaskRow {
         })
     }
 
-    pub(super) fn read(row: &rusqlite::Row<'_>) -> Result<TaskRow, rusqlite::Error> {
+    pub(super) fn read(row: Row<'_>) -> Result<TaskRow, Trouble> {
         Ok(TaskRow {
             id: row.get(0)?,
             lane: row.get(1)?,

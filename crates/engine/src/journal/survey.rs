@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use piton_core::plan::{Digest, TaskId};
 use piton_core::run::{CheckResult, Claim, Command, Evidence, State, Status, Task, Verdict};
-use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::Trouble;
 use super::query::{self, Head};
 use super::rows::{REMOVED, STATUS, TASK_COLUMNS, TaskRow};
+use super::store::{Store, values};
 
 /// How much of a run a loaded state stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) enum Extent {
 }
 
 /// The state that such a command can be decided on.
-pub(super) fn part(db: &Connection, head: &Head, command: &Command) -> Result<(State, Extent), Trouble> {
+pub(super) fn part(db: &Store, head: &Head, command: &Command) -> Result<(State, Extent), Trouble> {
     match command {
         Command::Report { task, claim, .. } => match claim {
             Claim::Done { results, evidence, .. } | Claim::ToConfirm { results, evidence, .. } => {
@@ -33,7 +33,7 @@ pub(super) fn part(db: &Connection, head: &Head, command: &Command) -> Result<(S
 
 /// A claim, the tasks that its commits may count for, and for each check that may prove it another task that has it.
 fn of_claim(
-    db: &Connection,
+    db: &Store,
     head: &Head,
     id: &TaskId,
     results: &[CheckResult],
@@ -62,22 +62,22 @@ fn of_claim(
     Ok(state)
 }
 
-fn load(db: &Connection, no: i64, state: &mut State, id: TaskId) -> Result<(), Trouble> {
+fn load(db: &Store, no: i64, state: &mut State, id: TaskId) -> Result<(), Trouble> {
     let task = query::task(db, no, &id)?;
     state.load_task(id, task);
     Ok(())
 }
 
 /// Another task of the plan that has this check.
-fn another_with(db: &Connection, no: i64, id: &TaskId, check: &Digest) -> Result<Option<Task>, Trouble> {
+fn another_with(db: &Store, no: i64, id: &TaskId, check: &Digest) -> Result<Option<Task>, Trouble> {
     let sql = format!(
         "SELECT {TASK_COLUMNS} FROM tasks
          WHERE run = ?1 AND id <> ?2 AND flags & {REMOVED} = 0 AND instr(rest, ?3) > 0"
     );
-    let mut select = db.prepare_cached(&sql)?;
-    let rows = select.query_map(params![no, id.as_str(), check.as_str()], TaskRow::read)?;
-    for row in rows {
-        let task = row?.task()?;
+    let mut select = db.prepare(&sql)?;
+    let mut rows = select.query(values![no, id.as_str(), check.as_str()])?;
+    while let Some(row) = rows.next()? {
+        let task = TaskRow::read(row)?.task()?;
         // The digest may appear in the row for another reason.
         if task.judges.contains(check) {
             return Ok(Some(task));
@@ -87,13 +87,13 @@ fn another_with(db: &Connection, no: i64, id: &TaskId, check: &Digest) -> Result
 }
 
 /// It only matters whether anything is left to do: one open task stands for all.
-fn of_closing(db: &Connection, head: &Head) -> Result<State, Trouble> {
+fn of_closing(db: &Store, head: &Head) -> Result<State, Trouble> {
     query::part(db, head)?;
     let sql = format!(
         "SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1 AND flags & {REMOVED} = 0 AND {STATUS} NOT IN (?2, ?3) LIMIT 1"
     );
-    let finished = params![head.no, Status::Completed as u32, Status::Skipped as u32];
-    let open = db.prepare_cached(&sql)?.query_row(finished, TaskRow::read).optional()?;
+    let finished = values![head.no, Status::Completed as u32, Status::Skipped as u32];
+    let open = db.prepare(&sql)?.first(finished, TaskRow::read)?;
     let open = open.map(TaskRow::task).transpose()?;
     let tasks = open.map(|task| (task, Arc::from([])));
     Ok(State::restore(Some(query::facts(db, head)?), head.seq, tasks))

@@ -6,7 +6,9 @@ use camino::Utf8PathBuf;
 use piton_core::plan::{Plan, RunId, Settings, TaskId, TaskSpec};
 use piton_core::run::{Command, Holder, NewRun, Refusal, State, Status};
 use piton_core::time::{Span, Timestamp};
+use rusqlite::Connection;
 
+use super::store::{Store, values};
 use super::{CommandError, Journal, Trouble};
 
 fn run() -> RunId {
@@ -58,10 +60,15 @@ fn journal() -> (Journal, tempfile::TempDir) {
     (Journal::open(&folder).unwrap(), temp)
 }
 
+fn raw(journal: &Journal) -> &Connection {
+    let Store::Sqlite(db) = &journal.store;
+    db.connection()
+}
+
 /// With one page, none may be added from now on, as on a full disk.
 fn limit_pages(journal: &Journal, pages: u32) {
     let limit = format!("PRAGMA max_page_count = {pages}");
-    journal.connection.query_row(&limit, (), |_| Ok(())).unwrap();
+    raw(journal).query_row(&limit, (), |_| Ok(())).unwrap();
 }
 
 #[test]
@@ -95,7 +102,7 @@ fn a_broken_connection_answers_nothing_more() {
     let (mut journal, _temp) = journal();
     journal.command(&run(), &create(3), Timestamp(0)).unwrap();
     let fsync = Trouble::Io { detail: "fsync".to_owned() };
-    assert!(journal.writing::<()>(|_| Err(fsync.into())).is_err());
+    assert!(journal.writing::<()>(&run(), |_| Err(fsync.into())).is_err());
     let refused = journal.command(&run(), &start("T0"), Timestamp(1)).unwrap_err();
     assert!(matches!(refused, CommandError::Journal(error) if matches!(error.trouble, Trouble::Closed)));
     assert!(matches!(journal.load(&run()).unwrap_err().trouble, Trouble::Closed));
@@ -107,8 +114,8 @@ fn a_broken_connection_answers_nothing_more() {
 fn a_transaction_that_fails_is_undone() {
     let (mut journal, _temp) = journal();
     journal.command(&run(), &create(3), Timestamp(0)).unwrap();
-    let outcome = journal.writing::<()>(|db| {
-        db.execute("DELETE FROM tasks", ())?;
+    let outcome = journal.writing::<()>(&run(), |db| {
+        db.execute("DELETE FROM tasks", values![])?;
         let refusal = Refusal { reason: "no".to_owned(), hint: None, stale: false };
         Err(super::error::Halt::Refused(refusal))
     });
@@ -133,7 +140,7 @@ fn no_search_of_a_command_scans() {
         "SELECT max(no) FROM events WHERE no > 5 AND no < 9",
     ];
     for search in searches {
-        let mut explain = journal.connection.prepare(&format!("EXPLAIN QUERY PLAN {search}")).unwrap();
+        let mut explain = raw(&journal).prepare(&format!("EXPLAIN QUERY PLAN {search}")).unwrap();
         let bound = explain.parameter_count();
         let params = vec![1_i64; bound];
         let steps =
@@ -148,7 +155,7 @@ fn no_search_of_a_command_scans() {
 fn tasks_with_a_worktree_are_found_by_their_worktrees() {
     let (journal, _temp) = journal();
     let sql = format!("EXPLAIN QUERY PLAN SELECT lane {}", super::read::OF_WORKTREES);
-    let mut explain = journal.connection.prepare(&sql).unwrap();
+    let mut explain = raw(&journal).prepare(&sql).unwrap();
     let steps: Vec<String> = explain.query_map([1], |row| row.get(3)).unwrap().map(Result::unwrap).collect();
     assert_eq!(
         steps,
@@ -160,8 +167,7 @@ fn tasks_with_a_worktree_are_found_by_their_worktrees() {
 fn a_statement_is_compiled_once_whatever_it_is_bound_to() {
     let temp = tempfile::tempdir().unwrap();
     let journal = Journal::open(&Utf8PathBuf::from_path_buf(temp.path().to_owned()).unwrap()).unwrap();
-    let mut select = journal
-        .connection
+    let mut select = raw(&journal)
         .prepare("SELECT no FROM events WHERE task = ?1 AND no > ?2 ORDER BY no LIMIT ?3")
         .unwrap();
     for limit in [1, 200, 0] {

@@ -8,7 +8,6 @@ use piton_core::run::{
 };
 use piton_core::time::{Span, Timestamp};
 use piton_core::view::Costs;
-use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::{CommandError, Halt, JournalError, Trouble};
 use super::lanes::may_keep_lanes;
@@ -17,6 +16,7 @@ use super::query::{self, Head, NextTasks};
 use super::rows::{
     Begun, CellRow, LAYOUT, Moving, Planned, TaskRow, by_cell, commit_key, commits_of, json, key, signed,
 };
+use super::store::{Row, Store, values};
 use super::survey::Extent;
 use super::{Committed, Journal, clean, costs, made, remarks, survey};
 use crate::{crash, secrets};
@@ -24,10 +24,6 @@ use crate::{crash, secrets};
 /// If a decision asks for more tasks this often, the whole state is loaded: a long chain of dependents would be loaded
 /// link by link.
 pub(super) const ROUNDS: usize = 48;
-
-/// Rows changed by one transaction after which the log is moved over at once: the next process would
-/// have to read all of it.
-const BULK: u64 = 10_000;
 
 impl Journal {
     /// Decide and record one command on what it touches.
@@ -58,8 +54,8 @@ impl Journal {
     ) -> Result<Vec<Recorded>, CommandError> {
         let mut outcome = || -> Result<Vec<Recorded>, Halt> {
             // Dropped without a commit, it leaves nothing.
-            let _transaction = Writing::begin(&self.connection)?;
-            one_shot(&self.connection, run, command, now, &mut self.loaded)
+            let _transaction = self.store.begin_writing(run)?;
+            one_shot(&self.store, run, command, now, &mut self.loaded)
         };
         match outcome() {
             Ok(events) => Ok(events),
@@ -72,7 +68,7 @@ impl Journal {
 
     fn one_shot(&mut self, run: &RunId, command: &Command, now: Timestamp) -> Result<Vec<Recorded>, Halt> {
         let mut loaded = 0;
-        let outcome = self.writing(|db| one_shot(db, run, command, now, &mut loaded));
+        let outcome = self.writing(run, |db| one_shot(db, run, command, now, &mut loaded));
         self.loaded = loaded;
         outcome
     }
@@ -100,8 +96,8 @@ impl Journal {
     ) -> Result<Committed, JournalError> {
         let mut touched = false;
         let (seen, number) = (self.seen.take(), self.number.take());
-        let outcome = self.writing(|db| {
-            let version = query::data_version(db)?;
+        let outcome = self.writing(run, |db| {
+            let version = db.version()?;
             // If no other connection has written since, the run is as this connection left it.
             let alone = seen.is_some_and(|(r, v, seq)| r == *run && v == version && seq == state.seq());
             let head = match number {
@@ -154,7 +150,7 @@ impl Journal {
 
     /// Make the snapshot of a run again from its events.
     pub fn rebuild(&mut self, run: &RunId) -> Result<State, JournalError> {
-        let outcome = self.writing(|db| Ok(rebuild_rows(db, run, |_| {})?));
+        let outcome = self.writing(run, |db| Ok(rebuild_rows(db, run, |_| {})?));
         outcome.map_err(|halt| self.halted(halt))
     }
 
@@ -170,26 +166,31 @@ impl Journal {
     /// be overtaken.
     pub(super) fn writing<T>(
         &mut self,
-        body: impl FnOnce(&Connection) -> Result<T, Halt>,
+        run: &RunId,
+        body: impl FnOnce(&Store) -> Result<T, Halt>,
     ) -> Result<T, Halt> {
-        let outcome = self.transaction(body);
+        let outcome = self.transaction(run, body);
         if let Err(Halt::Trouble(trouble)) = &outcome {
             self.broken |= trouble.is_fatal();
         }
         outcome
     }
 
-    fn transaction<T>(&mut self, body: impl FnOnce(&Connection) -> Result<T, Halt>) -> Result<T, Halt> {
+    fn transaction<T>(
+        &mut self,
+        run: &RunId,
+        body: impl FnOnce(&Store) -> Result<T, Halt>,
+    ) -> Result<T, Halt> {
         if self.broken {
             return Err(Trouble::Closed.into());
         }
         if !self.writable {
             return Err(Trouble::ReadOnly.into());
         }
-        let transaction = Writing::begin(&self.connection)?;
-        let before = self.connection.total_changes();
-        let value = body(&self.connection)?;
-        let changed = self.connection.total_changes() - before;
+        let transaction = self.store.begin_writing(run)?;
+        let before = self.store.changes();
+        let value = body(&self.store)?;
+        let changed = self.store.changes() - before;
         if changed == 0 {
             return Ok(value);
         }
@@ -197,16 +198,14 @@ impl Journal {
         transaction.commit()?;
         crash::point("journal.after-commit");
         self.check_footing()?;
-        if changed > BULK {
-            super::schema::move_log(&mut self.connection);
-        }
+        self.store.clear_up(changed);
         Ok(value)
     }
 }
 
 /// Write the rows of a run again from its events. `look` sees each of them.
 pub(super) fn rebuild_rows(
-    db: &Connection,
+    db: &Store,
     run: &RunId,
     mut look: impl FnMut(&Recorded),
 ) -> Result<State, Trouble> {
@@ -218,7 +217,7 @@ pub(super) fn rebuild_rows(
         look(recorded);
     })?;
     for table in ["tasks", "needs", "cells", "worktrees", "remarks"] {
-        db.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [head.no])?;
+        db.execute(&format!("DELETE FROM {table} WHERE run = ?1"), values![head.no])?;
     }
     let changes = state.take_changes();
     write_snapshot(db, head.no, &state, &changes, Rows::None)?;
@@ -250,32 +249,8 @@ impl Around {
     }
 }
 
-/// A transaction that holds the right to write from its start, and leaves nothing unless it is committed. Its
-/// statements are prepared once, which saves time at each commit.
-struct Writing<'c>(&'c Connection);
-
-impl Writing<'_> {
-    fn begin(db: &Connection) -> Result<Writing<'_>, rusqlite::Error> {
-        db.prepare_cached("BEGIN IMMEDIATE")?.execute(())?;
-        Ok(Writing(db))
-    }
-
-    fn commit(self) -> Result<(), rusqlite::Error> {
-        self.0.prepare_cached("COMMIT")?.execute(()).map(drop)
-    }
-}
-
-impl Drop for Writing<'_> {
-    fn drop(&mut self) {
-        if !self.0.is_autocommit() {
-            // If the rollback fails, nothing was committed, and closing the connection commits nothing.
-            let _ = self.0.execute_batch("ROLLBACK");
-        }
-    }
-}
-
 fn one_shot(
-    db: &Connection,
+    db: &Store,
     run: &RunId,
     command: &Command,
     now: Timestamp,
@@ -331,7 +306,7 @@ const MANY: usize = 2000;
 
 /// Fold events into a complete state and append them. Of many, one thread does the one, and another the other.
 fn fold_and_append(
-    db: &Connection,
+    db: &Store,
     state: &mut State,
     placed: &[(Recorded, Option<String>)],
     appended: &mut Appended<'_>,
@@ -363,7 +338,7 @@ fn lines(placed: &[(Recorded, Option<String>)]) -> impl Iterator<Item = (&Record
 /// Append events that `state` has folded, each with its JSON if there is one already, and write the rows they changed.
 /// Returns the number of the run, unless there was nothing to append.
 pub(super) fn record<'e>(
-    db: &Connection,
+    db: &Store,
     run: &RunId,
     head: Option<&Head>,
     state: &mut State,
@@ -399,11 +374,10 @@ impl<'r> Appended<'r> {
 
     fn append<'e>(
         &mut self,
-        db: &Connection,
+        db: &Store,
         events: impl Iterator<Item = (&'e Recorded, Option<&'e str>)>,
     ) -> Result<(), Trouble> {
-        let mut insert =
-            db.prepare_cached("INSERT INTO events (no, at, task, body) VALUES (?1, ?2, ?3, ?4)")?;
+        let mut insert = db.prepare("INSERT INTO events (no, at, task, body) VALUES (?1, ?2, ?3, ?4)")?;
         for (recorded, text) in events {
             if let Some(layout) = self.outdated {
                 return Err(Trouble::snapshot(format!("layout {layout}")));
@@ -421,7 +395,7 @@ impl<'r> Appended<'r> {
             );
             let task = event.task().map(TaskId::as_str);
             let body = text.map_or_else(|| json(event).map(Cow::from), |text| Ok(Cow::from(text)))?;
-            insert.execute(params![key(no, *seq), at.0, task, body])?;
+            insert.execute(values![key(no, *seq), at.0, task, body])?;
             if let Event::Noted { note: Note::ChecksRan { runs, .. }, .. } = event {
                 count_checks(db, no, runs)?;
                 keep_passes(db, no, runs, *at)?;
@@ -434,7 +408,7 @@ impl<'r> Appended<'r> {
     }
 
     /// Write the rows that the events have changed in `state`, which has folded them.
-    fn write_rows(self, db: &Connection, state: &mut State) -> Result<Option<i64>, Trouble> {
+    fn write_rows(self, db: &Store, state: &mut State) -> Result<Option<i64>, Trouble> {
         let changes = state.take_changes();
         let Some(no) = self.no.filter(|_| !self.is_empty) else { return Ok(None) };
         write_snapshot(db, no, state, &changes, self.rows)?;
@@ -448,64 +422,64 @@ impl<'r> Appended<'r> {
     }
 }
 
-pub(super) fn count_checks(db: &Connection, no: i64, runs: &[CheckRun]) -> Result<(), Trouble> {
-    let mut count = db.prepare_cached(
+pub(super) fn count_checks(db: &Store, no: i64, runs: &[CheckRun]) -> Result<(), Trouble> {
+    let mut count = db.prepare(
         "INSERT INTO checks (run, digest, name, runs, passes, flakes, took) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
          ON CONFLICT DO UPDATE SET name = ?3, runs = runs + ?4, passes = passes + ?5, flakes = flakes + ?6, took = took + ?7",
     )?;
     for run in runs {
         let (check, took) = (run.check.as_str(), signed(run.took.0));
-        count.execute(params![no, check, run.name, run.runs, run.passes, u32::from(run.flaked), took])?;
+        count.execute(values![no, check, run.name, run.runs, run.passes, u32::from(run.flaked), took])?;
     }
     Ok(())
 }
 
 /// Keep where checks have passed, for a week.
-fn keep_passes(db: &Connection, no: i64, runs: &[CheckRun], at: Timestamp) -> Result<(), Trouble> {
+fn keep_passes(db: &Store, no: i64, runs: &[CheckRun], at: Timestamp) -> Result<(), Trouble> {
     for Pass { tree, check, environment } in runs.iter().filter_map(|run| run.pass.as_ref()) {
-        let mut keep = db.prepare_cached(
+        let mut keep = db.prepare(
             "INSERT INTO passes (tree, digest, environment, run, at) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT DO UPDATE SET run = ?4, at = ?5",
         )?;
-        keep.execute(params![tree.as_str(), check.as_str(), environment.as_str(), no, at.0])?;
+        keep.execute(values![tree.as_str(), check.as_str(), environment.as_str(), no, at.0])?;
         let week = signed(Span::minutes(7 * 24 * 60).0);
-        db.prepare_cached("DELETE FROM passes WHERE at < ?1")?.execute(params![at.0 - week])?;
+        db.prepare("DELETE FROM passes WHERE at < ?1")?.execute(values![at.0 - week])?;
     }
     Ok(())
 }
 
 /// Give a new run its number: one that no event has had, even if the list of runs was lost.
-fn number_run(db: &Connection, id: &RunId, first: &Recorded) -> Result<i64, Trouble> {
+fn number_run(db: &Store, id: &RunId, first: &Recorded) -> Result<i64, Trouble> {
     let (name, plan) = match &first.event {
         Event::RunCreated { run, name, plan, .. } if run == id => (name, plan),
         _ => return Err(Trouble::inconsistent(format!("{id} is not the run that is created"))),
     };
-    let mut next = db.prepare_cached(
+    let mut next = db.prepare(
         "SELECT 1 + max(coalesce((SELECT max(no) FROM runs), 0), coalesce((SELECT max(no) FROM events) >> 40, 0))",
     )?;
-    let no: i64 = next.query_row((), |row| row.get(0))?;
-    let mut insert = db.prepare_cached(
+    let no: i64 = next.first(values![], |row| row.get(0))?.unwrap_or(1);
+    let mut insert = db.prepare(
         "INSERT INTO runs (no, id, seq, layout, name, plan, created, moving) VALUES (?1, ?2, 0, 0, ?3, ?4, ?5, '')",
     )?;
-    insert.execute(params![no, id.as_str(), name, plan, first.at.0])?;
+    insert.execute(values![no, id.as_str(), name, plan, first.at.0])?;
     Ok(no)
 }
 
 /// The facts of a run that change as it goes.
-fn write_facts(db: &Connection, no: i64, state: &State) -> Result<(), Trouble> {
+fn write_facts(db: &Store, no: i64, state: &State) -> Result<(), Trouble> {
     let run = run_of(state)?;
-    let mut update = db.prepare_cached("UPDATE runs SET seq = ?2, layout = ?3, moving = ?4 WHERE no = ?1")?;
-    update.execute(params![no, signed(state.seq()), LAYOUT, json(&Moving::from_run(run))?])?;
+    let mut update = db.prepare("UPDATE runs SET seq = ?2, layout = ?3, moving = ?4 WHERE no = ?1")?;
+    update.execute(values![no, signed(state.seq()), LAYOUT, json(&Moving::from_run(run))?])?;
     Ok(())
 }
 
 /// The facts of a run that change with the plan.
-fn write_plan_facts(db: &Connection, no: i64, state: &State, begun: u64) -> Result<(), Trouble> {
+fn write_plan_facts(db: &Store, no: i64, state: &State, begun: u64) -> Result<(), Trouble> {
     let run = run_of(state)?;
     let facts = json(&Planned { begun, run })?;
-    db.prepare_cached("REPLACE INTO plans (run, facts) VALUES (?1, ?2)")?.execute(params![no, facts])?;
-    let mut update = db.prepare_cached("UPDATE runs SET name = ?2, plan = ?3, created = ?4 WHERE no = ?1")?;
-    update.execute(params![no, run.name, run.plan, run.created.0])?;
+    db.prepare("REPLACE INTO plans (run, facts) VALUES (?1, ?2)")?.execute(values![no, facts])?;
+    let mut update = db.prepare("UPDATE runs SET name = ?2, plan = ?3, created = ?4 WHERE no = ?1")?;
+    update.execute(values![no, run.name, run.plan, run.created.0])?;
     Ok(())
 }
 
@@ -539,17 +513,18 @@ const CHUNK: usize = 256;
 const AHEAD: usize = 16;
 
 fn write_tasks(
-    db: &Connection,
+    db: &Store,
     no: i64,
     tasks: impl Iterator<Item = Result<(TaskRow, Vec<String>), Trouble>>,
     may_touch: bool,
 ) -> Result<(), Trouble> {
     // Statements that are not needed are not prepared.
-    let mut touch = may_touch.then(|| db.prepare_cached(TOUCH)).transpose()?;
+    let mut touch = may_touch.then(|| db.prepare(TOUCH)).transpose()?;
     let mut put = None;
     for row in tasks {
         let (row, commits) = row?;
-        let values = params![
+        let room = row.room();
+        let values = values![
             no,
             row.id,
             row.lane,
@@ -572,17 +547,17 @@ fn write_tasks(
             row.spec_seq,
             row.failure_seq,
             row.rest,
-            row.room()
+            room
         ];
         for (commit, place) in commits.iter().zip(1_i64..) {
-            let mut count = db.prepare_cached(COUNT)?;
-            count.execute(params![no, row.id, -place, commit])?;
+            let mut count = db.prepare(COUNT)?;
+            count.execute(values![no, row.id, -place, commit])?;
         }
         let touched = touch.as_mut().map_or(Ok(0), |touch| touch.execute(values))?;
         if touched == 0 {
             let put = match &mut put {
                 Some(put) => put,
-                None => put.insert(db.prepare_cached(PUT)?),
+                None => put.insert(db.prepare(PUT)?),
             };
             put.execute(values)?;
         }
@@ -591,13 +566,7 @@ fn write_tasks(
 }
 
 /// Write the rows that changed. Where there are none yet, there is nothing to replace.
-fn write_snapshot(
-    db: &Connection,
-    no: i64,
-    state: &State,
-    changes: &Changes,
-    rows: Rows,
-) -> Result<(), Trouble> {
+fn write_snapshot(db: &Store, no: i64, state: &State, changes: &Changes, rows: Rows) -> Result<(), Trouble> {
     let gone = |id: &TaskId| Trouble::inconsistent(format!("task {id} was changed and is not there"));
     // In the order of the table: many rows at once then fill one page after the other.
     let mut changed: Vec<&TaskId> = changes.tasks.iter().collect();
@@ -624,16 +593,15 @@ fn write_snapshot(
         })?;
     }
     if !changes.links.is_empty() {
-        let mut cut = db.prepare_cached("DELETE FROM needs WHERE run = ?1 AND task = ?2 AND pos >= 0")?;
-        let mut link =
-            db.prepare_cached("INSERT INTO needs (run, task, pos, need) VALUES (?1, ?2, ?3, ?4)")?;
+        let mut cut = db.prepare("DELETE FROM needs WHERE run = ?1 AND task = ?2 AND pos >= 0")?;
+        let mut link = db.prepare("INSERT INTO needs (run, task, pos, need) VALUES (?1, ?2, ?3, ?4)")?;
         for id in &changes.links {
             if rows == Rows::Some {
-                cut.execute(params![no, id.as_str()])?;
+                cut.execute(values![no, id.as_str()])?;
             }
             let links = state.links(id).map_err(|_| gone(id))?;
             for (need, pos) in links.needs.iter().zip(0_i64..) {
-                link.execute(params![no, id.as_str(), pos, need.as_str()])?;
+                link.execute(values![no, id.as_str(), pos, need.as_str()])?;
             }
         }
     }
@@ -643,14 +611,14 @@ fn write_snapshot(
             true => "INSERT OR IGNORE INTO worktrees (run, id) VALUES (?1, ?2)",
             false => "DELETE FROM worktrees WHERE run = ?1 AND id = ?2",
         };
-        db.prepare_cached(sql)?.execute(params![no, id.as_str()])?;
+        db.prepare(sql)?.execute(values![no, id.as_str()])?;
     }
     for ((group, level), shifts) in by_cell(&changes.cells) {
-        let mut select = db.prepare_cached(
+        let mut select = db.prepare(
             "SELECT unmet, unsettled, counts FROM cells WHERE run = ?1 AND grp = ?2 AND level = ?3",
         )?;
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?));
-        let before = match select.query_row(params![no, group, level], read).optional()? {
+        let read = |row: Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<String>(2)?));
+        let before = match select.first(values![no, group, level], read)? {
             Some((unmet, unsettled, counts)) => Some(CellRow::read(unmet, unsettled, &counts)?),
             None => None,
         };
@@ -658,13 +626,13 @@ fn write_snapshot(
         let counts = json(&after.counts)?;
         if before.is_some_and(|before| (before.unmet, before.unsettled) == (after.unmet, after.unsettled)) {
             let mut update =
-                db.prepare_cached("UPDATE cells SET counts = ?4 WHERE run = ?1 AND grp = ?2 AND level = ?3")?;
-            update.execute(params![no, group, level, counts])?;
+                db.prepare("UPDATE cells SET counts = ?4 WHERE run = ?1 AND grp = ?2 AND level = ?3")?;
+            update.execute(values![no, group, level, counts])?;
         } else {
-            let mut put = db.prepare_cached(
+            let mut put = db.prepare(
                 "REPLACE INTO cells (run, grp, level, unmet, unsettled, counts) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
-            put.execute(params![no, group, level, after.unmet, after.unsettled, counts])?;
+            put.execute(values![no, group, level, after.unmet, after.unsettled, counts])?;
         }
     }
     Ok(())

@@ -46,5 +46,5 @@ impl Source {
 
 /// Which file the journal is.
 fn identity(journal: &Journal) -> Option<(u64, u64)> {
-    std::fs::metadata(journal.path()).ok().map(|file| (file.dev(), file.ino()))
+    std::fs::metadata(journal.place()).ok().map(|file| (file.dev(), file.ino()))
 }

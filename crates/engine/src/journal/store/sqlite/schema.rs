@@ -8,17 +8,16 @@ use camino::{Utf8Path, Utf8PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use super::error::{JournalError, Trouble};
-use super::{place, recover};
+use super::{FILE, Sqlite, place};
 use crate::disk;
-
-pub(super) const FILE: &str = "piton.db";
+use crate::journal::error::{JournalError, Trouble};
+use crate::journal::recover;
 
 /// `Pitn`, as other programs' databases have a number of their own.
 const APPLICATION: i64 = 0x5069_746e;
 
 /// Longer than any transaction of ours, a plan of 100,000 tasks included, with others queueing too.
-pub(super) const BUSY: Duration = Duration::from_secs(60);
+pub(crate) const BUSY: Duration = Duration::from_secs(60);
 
 /// Older ones may lose a commit when a checkpoint races with a restart of the write-ahead log.
 const NEED: (i32, &str) = (3_051_003, "3.51.3");
@@ -47,28 +46,31 @@ const MIGRATIONS: [&str; 5] = [
     include_str!("format-5.sql"),
 ];
 
-pub(super) const FORMAT: i64 = MIGRATIONS.len() as i64;
+pub(crate) const FORMAT: i64 = MIGRATIONS.len() as i64;
 
 /// A connection that may write, and the lock that keeps a recovery away while it lives.
-pub(super) fn open_writer(folder: &Utf8Path) -> Result<(Connection, Utf8PathBuf, File), JournalError> {
+pub(crate) fn open_writer(folder: &Utf8Path) -> Result<Sqlite, JournalError> {
     let path = folder.join(FILE);
     let opened = || {
         refuse_old_sqlite()?;
         disk::private_folder(folder)?;
         place::refuse_network(folder)?;
         let (presence, alone) = recover::enter(folder)?;
-        let connection = connect(&path)?;
+        let connection = connection(&path)?;
         if alone {
             begin_log_anew(&connection);
         }
-        Ok((connection, presence))
+        Ok(Sqlite::new(connection, &path, Some(presence)))
     };
-    let (connection, presence) = opened().map_err(|trouble: Trouble| trouble.at(&path))?;
-    Ok((connection, path, presence))
+    opened().map_err(|trouble: Trouble| trouble.at(path.as_str()))
 }
 
 /// Open or create the database, checked and brought up to date.
-pub(super) fn connect(path: &Utf8Path) -> Result<Connection, Trouble> {
+pub(crate) fn connect(path: &Utf8Path) -> Result<Sqlite, Trouble> {
+    Ok(Sqlite::new(connection(path)?, path, None))
+}
+
+fn connection(path: &Utf8Path) -> Result<Connection, Trouble> {
     let fresh = peek(path)?.is_none();
     let mut connection = Connection::open_with_flags(
         path,
@@ -89,8 +91,8 @@ pub(super) fn connect(path: &Utf8Path) -> Result<Connection, Trouble> {
     ))?;
     if found < FORMAT {
         use_log(&connection)?;
-        migrate(&mut connection)?;
-        lengthen_log(&mut connection);
+        migrate(&connection)?;
+        lengthen_log(&connection);
     }
     if fresh && let Some(folder) = path.parent() {
         disk::sync_folder(folder)?;
@@ -99,7 +101,7 @@ pub(super) fn connect(path: &Utf8Path) -> Result<Connection, Trouble> {
 }
 
 /// A connection that cannot write, or `None` if there is no database.
-pub(super) fn open_reader(folder: &Utf8Path) -> Result<Option<(Connection, Utf8PathBuf)>, JournalError> {
+pub(crate) fn open_reader(folder: &Utf8Path) -> Result<Option<Sqlite>, JournalError> {
     let path = folder.join(FILE);
     let opened = || {
         refuse_old_sqlite()?;
@@ -114,26 +116,23 @@ pub(super) fn open_reader(folder: &Utf8Path) -> Result<Option<(Connection, Utf8P
         match format(&connection)? {
             0 => Ok(None),
             found if found < FORMAT => Err(Trouble::Older { found, known: FORMAT }),
-            _ => Ok(Some(connection)),
+            _ => Ok(Some(Sqlite::new(connection, &path, None))),
         }
     };
-    match opened() {
-        Ok(connection) => Ok(connection.map(|connection| (connection, path))),
-        Err(trouble) => Err(trouble.at(&path)),
-    }
+    opened().map_err(|trouble| trouble.at(path.as_str()))
 }
 
 /// Open a database that may be damaged, to read what can be read of it.
-pub(super) fn inspect(path: &Utf8Path) -> Result<Connection, Trouble> {
+pub(crate) fn inspect(path: &Utf8Path) -> Result<Sqlite, Trouble> {
     peek(path)?;
     let connection = read_only(path)?;
     format(&connection)?;
-    Ok(connection)
+    Ok(Sqlite::new(connection, path, None))
 }
 
 /// Open without ever writing. In a folder that cannot be written SQLite cannot make the index of its
 /// log; without a log there is none to be made, and the file is read as it is.
-pub(super) fn read_only(path: &Utf8Path) -> Result<Connection, Trouble> {
+fn read_only(path: &Utf8Path) -> Result<Connection, Trouble> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let attempt = || -> Result<Connection, rusqlite::Error> {
         let mut connection = Connection::open_with_flags(path, flags)?;
@@ -158,12 +157,12 @@ pub(super) fn read_only(path: &Utf8Path) -> Result<Connection, Trouble> {
     }
 }
 
-/// An empty database in memory, with the tables of this version.
-pub(super) fn in_memory() -> Result<Connection, Trouble> {
+/// An empty database in memory, with the tables of this version. Errors name `place`.
+pub(crate) fn in_memory(place: &Utf8Path) -> Result<Sqlite, Trouble> {
     let mut connection = Connection::open_in_memory()?;
     set_up(&mut connection)?;
-    migrate(&mut connection)?;
-    Ok(connection)
+    migrate(&connection)?;
+    Ok(Sqlite::new(connection, place, None))
 }
 
 fn uri_escaped(path: &str) -> String {
@@ -219,10 +218,10 @@ fn begin_log_anew(connection: &Connection) {
 }
 
 /// Nothing depends on it: a log that is too short grows by itself. Zeros are not frames of a log.
-fn lengthen_log(connection: &mut Connection) {
+fn lengthen_log(connection: &Connection) {
     let log = connection.path().map(|path| format!("{path}-wal")).unwrap_or_default();
     // No other process may write to it meanwhile.
-    let Ok(_alone) = Transaction::new(connection, TransactionBehavior::Immediate) else { return };
+    let Ok(_alone) = Transaction::new_unchecked(connection, TransactionBehavior::Immediate) else { return };
     let Ok(mut log) = OpenOptions::new().append(true).open(log) else { return };
     let missing = log.metadata().map_or(0, |facts| LOG_BYTES.saturating_sub(facts.len()));
     let zeros = vec![0; usize::try_from(missing).unwrap_or_default()];
@@ -231,7 +230,7 @@ fn lengthen_log(connection: &mut Connection) {
 
 /// Look at the head of the file without SQLite: `None` if there is nothing yet. A file that a newer version or another
 /// program wrote is not even opened.
-pub(super) fn peek(path: &Utf8Path) -> Result<Option<()>, Trouble> {
+pub(crate) fn peek(path: &Utf8Path) -> Result<Option<()>, Trouble> {
     let mut head = Vec::with_capacity(100);
     match File::open(path) {
         Ok(file) => file.take(100).read_to_end(&mut head)?,
@@ -285,8 +284,8 @@ fn use_log(connection: &Connection) -> Result<(), Trouble> {
     }
 }
 
-fn migrate(connection: &mut Connection) -> Result<(), Trouble> {
-    let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
+fn migrate(connection: &Connection) -> Result<(), Trouble> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     // Another process may have been faster.
     let found = format(&transaction)?;
     for (migration, number) in MIGRATIONS.iter().zip(1_i64..).filter(|(_, number)| *number > found) {

@@ -3,7 +3,7 @@
 
 use camino::Utf8Path;
 
-use super::error::Trouble;
+use crate::journal::error::Trouble;
 
 /// Types of file system as `statfs` numbers them (`linux/magic.h` and the file systems' own headers).
 #[cfg(any(target_os = "linux", test))]
