@@ -31,10 +31,15 @@ const STARTERS: &[&str] = &[
 ];
 
 /// A word, the only files it may be in, and why.
-const DOORS: [(&str, &[&str], &str); 4] = [
+const DOORS: [(&str, &[&str], &str); 5] = [
     ("Command::new(", STARTERS, "programs are started by the git door and the keeper only"),
     ("std::process", STARTERS, "programs are started by the git door and the keeper only"),
     ("rusqlite", &["crates/engine/src/journal/", "/tests/", "/benches/"], "SQL lives in the journal only"),
+    (
+        "tokio_postgres",
+        &["crates/engine/src/journal/store/postgres/", "crates/engine/src/journal/store/mod.rs"],
+        "SQL lives in the journal only",
+    ),
     (
         "SystemTime::now()",
         &["crates/engine/src/clock.rs", "/tests/", "/benches/", "crates/testkit/"],

@@ -14,6 +14,8 @@ pub mod http;
 pub mod lines;
 pub mod makespan;
 pub mod models;
+#[cfg(target_os = "linux")]
+pub mod postgres;
 pub mod prompts;
 pub mod queues;
 mod rng;

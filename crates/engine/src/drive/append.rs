@@ -18,7 +18,7 @@ impl Loop<'_> {
     pub(super) fn commit_with(
         &mut self,
         commands: &[Command],
-        follow: impl FnOnce(&State) -> Vec<Command>,
+        follow: impl Fn(&State) -> Vec<Command>,
     ) -> Result<Vec<Result<Vec<Recorded>, Refusal>>, EngineError> {
         let ours = |commands: &[Command]| -> Vec<Command> {
             commands.iter().map(|command| command.clone().of_engine(&self.name)).collect()

@@ -110,7 +110,10 @@ fn add(db: &Store, no: i64, ((by, name), more): Share) -> Result<(), Trouble> {
 }
 
 fn put(db: &Store, no: i64, (by, name): (By, &str), cost: &Cost) -> Result<(), Trouble> {
-    let mut put = db.prepare("REPLACE INTO costs (run, sorted_by, name, cost) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut put = db.prepare(
+        "INSERT INTO costs (run, sorted_by, name, cost) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (run, sorted_by, name) DO UPDATE SET cost = ?4",
+    )?;
     put.execute(values![no, number(by), name, json(cost)?])?;
     Ok(())
 }

@@ -71,6 +71,23 @@ pub enum Trouble {
     SqliteTooOld { found: String, need: &'static str },
     #[error("SQLite: {0}")]
     Sqlite(rusqlite::Error),
+    #[error("the server cannot be reached ({detail}): check its address, your name and the password there")]
+    Unreachable { detail: String },
+    /// The transaction was undone. It may be tried again.
+    #[error("interrupted ({detail}); nothing was changed: try again")]
+    Interrupted { detail: String },
+    #[error(
+        "the connection broke during a commit ({detail}); start again to see whether the last change was saved"
+    )]
+    InDoubt { detail: String },
+    #[error("the server is a standby, which cannot be written to: name the primary")]
+    Standby,
+    #[error("the server has {setting} = {found}, so that changes may be lost: set it to {need}")]
+    Setting { setting: &'static str, found: String, need: &'static str },
+    #[error("PostgreSQL {found} is too old: 15 or newer is needed")]
+    PostgresTooOld { found: String },
+    #[error("PostgreSQL: {detail}")]
+    Postgres { detail: String },
 }
 
 impl Trouble {
@@ -93,6 +110,7 @@ impl Trouble {
                 | Trouble::NotOpened { .. }
                 | Trouble::Damaged { .. }
                 | Trouble::Removed { .. }
+                | Trouble::InDoubt { .. }
         )
     }
 

@@ -367,7 +367,7 @@ pub(super) fn prove(
     };
     expected[OF_FILES] = number("SELECT count(DISTINCT file) FROM made_files WHERE run = ?1")?;
     let wrong = number(
-        "SELECT count(*) FROM made_files AS one WHERE run = ?1 AND last <>
+        "SELECT count(*) FROM made_files AS one WHERE run = ?1 AND (last = 1) <>
          (no = (SELECT max(no) FROM made_files AS all_of WHERE all_of.run = one.run AND all_of.file = one.file))",
     )?;
     let rows = number("SELECT count(*) FROM made WHERE run = ?1")?;

@@ -1,4 +1,4 @@
-//! The journal: an append-only table of events in SQLite, and a cache of their fold beside it.
+//! The journal: an append-only table of events in SQLite or PostgreSQL, and a cache of their fold beside it.
 //!
 //! This is the only module with SQL. A command is decided inside the write transaction that records it; the rows that
 //! changed are written in the same transaction, so a one-shot command reads and writes what it touches, whatever the
@@ -35,8 +35,9 @@ use serde::Deserialize;
 
 pub use error::{CommandError, JournalError, Trouble};
 pub use recover::{Recovery, Salvaged};
+pub use store::{Clock, NotAServer, Server};
 
-use store::Store;
+use store::{Postgres, Store};
 
 /// An open journal: one connection, to be used by one thread at a time.
 #[derive(Debug)]
@@ -131,6 +132,18 @@ impl Journal {
         Ok(store::open_reader(folder)?.map(|db| Journal::new(Store::Sqlite(db), false)))
     }
 
+    /// Open the journal on a server for writing. It is created or upgraded if necessary.
+    pub fn connect(server: &Server) -> Result<Journal, JournalError> {
+        let db = Postgres::open_writer(server).map_err(|trouble| trouble.at(server.place()))?;
+        Ok(Journal::new(Store::Postgres(Box::new(db)), true))
+    }
+
+    /// Open the journal on a server for reading, if there is one. Nothing is ever written.
+    pub fn connect_existing(server: &Server) -> Result<Option<Journal>, JournalError> {
+        let db = Postgres::open_reader(server).map_err(|trouble| trouble.at(server.place()))?;
+        Ok(db.map(|db| Journal::new(Store::Postgres(Box::new(db)), false)))
+    }
+
     fn new(store: Store, writable: bool) -> Journal {
         Journal { store, writable, broken: false, seen: None, number: None, loaded: 0, moment: None }
     }
@@ -139,12 +152,10 @@ impl Journal {
     /// dropped is as safe, and leaves this to the next process.
     pub fn close(self) -> Result<(), JournalError> {
         let (place, tidily) = (self.place().to_owned(), self.writable && !self.broken);
-        match self.store {
-            Store::Sqlite(db) => db.close(tidily).map_err(|trouble| trouble.at(&place)),
-        }
+        self.store.close(tidily).map_err(|trouble| trouble.at(&place))
     }
 
-    /// The file that holds it.
+    /// The file that holds it, or the database on a server, without its password.
     pub fn place(&self) -> &str {
         self.store.place()
     }
@@ -162,7 +173,7 @@ impl Journal {
     fn check_footing(&self) -> Result<(), Trouble> {
         match &self.store {
             Store::Sqlite(db) if self.writable && !db.footing().holds() => Err(recover::save_removed(db)),
-            Store::Sqlite(_) => Ok(()),
+            Store::Sqlite(_) | Store::Postgres(_) => Ok(()),
         }
     }
 
@@ -170,8 +181,9 @@ impl Journal {
         trouble.into().at(self.place())
     }
 
-    /// Read the database as of one moment. A nested call reads the moment of the outer one.
-    fn reading<T>(&self, look: impl FnOnce(&Store) -> Result<T, Trouble>) -> Result<T, JournalError> {
+    /// Read the database as of one moment. A nested call reads the moment of the outer one. All of it is read again if a
+    /// server was lost meanwhile.
+    fn reading<T>(&self, look: impl Fn(&Store) -> Result<T, Trouble>) -> Result<T, JournalError> {
         let moment = || {
             if self.broken {
                 return Err(Trouble::Closed);
@@ -179,6 +191,10 @@ impl Journal {
             let _moment = self.store.begin_reading()?;
             look(&self.store)
         };
-        moment().map_err(|trouble| self.error(trouble))
+        let mut outcome = moment();
+        if matches!(outcome, Err(Trouble::Interrupted { .. })) && !self.store.is_in_transaction() {
+            outcome = moment();
+        }
+        outcome.map_err(|trouble| self.error(trouble))
     }
 }

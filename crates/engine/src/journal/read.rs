@@ -224,7 +224,7 @@ impl Journal {
             if head.layout == LAYOUT {
                 let of_lane =
                     |lane: &i64| (format!("lane = {lane}"), if has_turn(*lane) { "turn" } else { "id" });
-                let anywhere = || vec![(format!("flags & {REMOVED} = 0"), "turn, id")];
+                let anywhere = || vec![(format!("flags & {REMOVED} = 0"), "turn NULLS FIRST, id")];
                 let places = lanes_of(status).map(|lanes| lanes.iter().map(of_lane).collect());
                 for (place, order) in places.unwrap_or_else(anywhere) {
                     let order = match by_age {
@@ -458,9 +458,10 @@ impl Journal {
         run: &RunId,
         tasks: impl IntoIterator<Item = &'t TaskId>,
     ) -> Result<Chronicle, JournalError> {
+        let tasks: Vec<&TaskId> = tasks.into_iter().collect();
         self.in_run(run, |db, head| {
             let mut chronicle = Chronicle::default();
-            for task in tasks {
+            for task in &tasks {
                 let events = query::events_of(db, run, head.no, task, 0, usize::MAX)?;
                 events.iter().for_each(|recorded| chronicle.apply(recorded));
             }
@@ -572,7 +573,7 @@ impl Journal {
     fn in_run<T: Default>(
         &self,
         run: &RunId,
-        look: impl FnOnce(&Store, &Head) -> Result<T, Trouble>,
+        look: impl Fn(&Store, &Head) -> Result<T, Trouble>,
     ) -> Result<T, JournalError> {
         self.reading(|db| match query::head(db, run)? {
             Some(head) => look(db, &head),

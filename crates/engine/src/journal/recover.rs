@@ -146,7 +146,6 @@ fn write_anew(folder: &Utf8Path, runs: Vec<Saved>, to: &Utf8Path) -> Result<Vec<
         write_run(&db, &events)?;
         told.push(salvaged);
     }
-    let Store::Sqlite(db) = db;
     db.close(true)?;
     File::open(&recovering)?.sync_all()?;
     fs::rename(&recovering, to)?;

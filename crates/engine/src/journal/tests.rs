@@ -61,8 +61,10 @@ fn journal() -> (Journal, tempfile::TempDir) {
 }
 
 fn raw(journal: &Journal) -> &Connection {
-    let Store::Sqlite(db) = &journal.store;
-    db.connection()
+    match &journal.store {
+        Store::Sqlite(db) => db.connection(),
+        Store::Postgres(_) => panic!("these tests are about SQLite"),
+    }
 }
 
 /// With one page, none may be added from now on, as on a full disk.
@@ -102,7 +104,7 @@ fn a_broken_connection_answers_nothing_more() {
     let (mut journal, _temp) = journal();
     journal.command(&run(), &create(3), Timestamp(0)).unwrap();
     let fsync = Trouble::Io { detail: "fsync".to_owned() };
-    assert!(journal.writing::<()>(&run(), |_| Err(fsync.into())).is_err());
+    assert!(journal.writing::<()>(&run(), |_, _| Err(fsync.into())).is_err());
     let refused = journal.command(&run(), &start("T0"), Timestamp(1)).unwrap_err();
     assert!(matches!(refused, CommandError::Journal(error) if matches!(error.trouble, Trouble::Closed)));
     assert!(matches!(journal.load(&run()).unwrap_err().trouble, Trouble::Closed));
@@ -114,7 +116,7 @@ fn a_broken_connection_answers_nothing_more() {
 fn a_transaction_that_fails_is_undone() {
     let (mut journal, _temp) = journal();
     journal.command(&run(), &create(3), Timestamp(0)).unwrap();
-    let outcome = journal.writing::<()>(&run(), |db| {
+    let outcome = journal.writing::<()>(&run(), |db, _| {
         db.execute("DELETE FROM tasks", values![])?;
         let refusal = Refusal { reason: "no".to_owned(), hint: None, stale: false };
         Err(super::error::Halt::Refused(refusal))

@@ -16,7 +16,7 @@ use super::query::{self, Head, NextTasks};
 use super::rows::{
     Begun, CellRow, LAYOUT, Moving, Planned, TaskRow, by_cell, commit_key, commits_of, json, key, signed,
 };
-use super::store::{Row, Store, values};
+use super::store::{Row, Store, Transaction, values};
 use super::survey::Extent;
 use super::{Committed, Journal, clean, costs, made, remarks, survey};
 use crate::{crash, secrets};
@@ -24,6 +24,9 @@ use crate::{crash, secrets};
 /// If a decision asks for more tasks this often, the whole state is loaded: a long chain of dependents would be loaded
 /// link by link.
 pub(super) const ROUNDS: usize = 48;
+
+/// A command is tried again so often if its transaction was undone by the server, or by the loss of it.
+const INTERRUPTIONS: usize = 3;
 
 impl Journal {
     /// Decide and record one command on what it touches.
@@ -37,6 +40,10 @@ impl Journal {
         let mut outcome = self.one_shot(run, command, now);
         if let Err(Halt::Trouble(Trouble::Snapshot { .. })) = outcome {
             self.rebuild(run)?;
+            outcome = self.one_shot(run, command, now);
+        }
+        for _ in 0..INTERRUPTIONS {
+            let Err(Halt::Trouble(Trouble::Interrupted { .. })) = outcome else { break };
             outcome = self.one_shot(run, command, now);
         }
         outcome.map_err(|halt| match halt {
@@ -54,8 +61,8 @@ impl Journal {
     ) -> Result<Vec<Recorded>, CommandError> {
         let mut outcome = || -> Result<Vec<Recorded>, Halt> {
             // Dropped without a commit, it leaves nothing.
-            let _transaction = self.store.begin_writing(run)?;
-            one_shot(&self.store, run, command, now, &mut self.loaded)
+            let transaction = self.store.begin_writing(run)?;
+            one_shot(&self.store, run, command, transaction.time(now), &mut self.loaded)
         };
         match outcome() {
             Ok(events) => Ok(events),
@@ -68,7 +75,8 @@ impl Journal {
 
     fn one_shot(&mut self, run: &RunId, command: &Command, now: Timestamp) -> Result<Vec<Recorded>, Halt> {
         let mut loaded = 0;
-        let outcome = self.writing(run, |db| one_shot(db, run, command, now, &mut loaded));
+        let outcome =
+            self.writing(run, |db, moment| one_shot(db, run, command, moment.time(now), &mut loaded));
         self.loaded = loaded;
         outcome
     }
@@ -91,12 +99,41 @@ impl Journal {
         run: &RunId,
         state: &mut State,
         commands: &[Command],
-        follow: impl FnOnce(&State) -> Vec<Command>,
+        follow: impl Fn(&State) -> Vec<Command>,
+        now: Timestamp,
+    ) -> Result<Committed, JournalError> {
+        let known = state.seq();
+        let mut outcome = self.commit_once(run, state, commands, &follow, now);
+        for _ in 0..INTERRUPTIONS {
+            let Err(JournalError { trouble: Trouble::Interrupted { .. }, .. }) = outcome else { break };
+            // Nothing of what was decided was recorded. Others may have appended something.
+            let spoiled = |error| JournalError { spoiled: true, ..error };
+            *state = match self.load(run) {
+                Err(JournalError { trouble: Trouble::NoRun(_), .. }) => State::new(),
+                loaded => loaded.map_err(spoiled)?,
+            };
+            let mut foreign = self.events(run, known, None, usize::MAX).map_err(spoiled)?;
+            foreign.retain(|recorded| recorded.seq <= state.seq());
+            outcome = self.commit_once(run, state, commands, &follow, now).map(|mut committed| {
+                foreign.append(&mut committed.foreign);
+                Committed { foreign, ..committed }
+            });
+        }
+        outcome
+    }
+
+    fn commit_once(
+        &mut self,
+        run: &RunId,
+        state: &mut State,
+        commands: &[Command],
+        follow: impl Fn(&State) -> Vec<Command>,
         now: Timestamp,
     ) -> Result<Committed, JournalError> {
         let mut touched = false;
         let (seen, number) = (self.seen.take(), self.number.take());
-        let outcome = self.writing(run, |db| {
+        let outcome = self.writing(run, |db, moment| {
+            let now = moment.time(now);
             let version = db.version()?;
             // If no other connection has written since, the run is as this connection left it.
             let alone = seen.is_some_and(|(r, v, seq)| r == *run && v == version && seq == state.seq());
@@ -150,7 +187,7 @@ impl Journal {
 
     /// Make the snapshot of a run again from its events.
     pub fn rebuild(&mut self, run: &RunId) -> Result<State, JournalError> {
-        let outcome = self.writing(run, |db| Ok(rebuild_rows(db, run, |_| {})?));
+        let outcome = self.writing(run, |db, _| Ok(rebuild_rows(db, run, |_| {})?));
         outcome.map_err(|halt| self.halted(halt))
     }
 
@@ -167,7 +204,7 @@ impl Journal {
     pub(super) fn writing<T>(
         &mut self,
         run: &RunId,
-        body: impl FnOnce(&Store) -> Result<T, Halt>,
+        body: impl FnOnce(&Store, &Transaction<'_>) -> Result<T, Halt>,
     ) -> Result<T, Halt> {
         let outcome = self.transaction(run, body);
         if let Err(Halt::Trouble(trouble)) = &outcome {
@@ -179,7 +216,7 @@ impl Journal {
     fn transaction<T>(
         &mut self,
         run: &RunId,
-        body: impl FnOnce(&Store) -> Result<T, Halt>,
+        body: impl FnOnce(&Store, &Transaction<'_>) -> Result<T, Halt>,
     ) -> Result<T, Halt> {
         if self.broken {
             return Err(Trouble::Closed.into());
@@ -189,7 +226,7 @@ impl Journal {
         }
         let transaction = self.store.begin_writing(run)?;
         let before = self.store.changes();
-        let value = body(&self.store)?;
+        let value = body(&self.store, &transaction)?;
         let changed = self.store.changes() - before;
         if changed == 0 {
             return Ok(value);
@@ -425,7 +462,8 @@ impl<'r> Appended<'r> {
 pub(super) fn count_checks(db: &Store, no: i64, runs: &[CheckRun]) -> Result<(), Trouble> {
     let mut count = db.prepare(
         "INSERT INTO checks (run, digest, name, runs, passes, flakes, took) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-         ON CONFLICT DO UPDATE SET name = ?3, runs = runs + ?4, passes = passes + ?5, flakes = flakes + ?6, took = took + ?7",
+         ON CONFLICT (run, digest) DO UPDATE SET name = ?3, runs = checks.runs + ?4, passes = checks.passes + ?5,
+         flakes = checks.flakes + ?6, took = checks.took + ?7",
     )?;
     for run in runs {
         let (check, took) = (run.check.as_str(), signed(run.took.0));
@@ -439,7 +477,7 @@ fn keep_passes(db: &Store, no: i64, runs: &[CheckRun], at: Timestamp) -> Result<
     for Pass { tree, check, environment } in runs.iter().filter_map(|run| run.pass.as_ref()) {
         let mut keep = db.prepare(
             "INSERT INTO passes (tree, digest, environment, run, at) VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT DO UPDATE SET run = ?4, at = ?5",
+             ON CONFLICT (tree, digest, environment) DO UPDATE SET run = ?4, at = ?5",
         )?;
         keep.execute(values![tree.as_str(), check.as_str(), environment.as_str(), no, at.0])?;
         let week = signed(Span::minutes(7 * 24 * 60).0);
@@ -455,7 +493,8 @@ fn number_run(db: &Store, id: &RunId, first: &Recorded) -> Result<i64, Trouble> 
         _ => return Err(Trouble::inconsistent(format!("{id} is not the run that is created"))),
     };
     let mut next = db.prepare(
-        "SELECT 1 + max(coalesce((SELECT max(no) FROM runs), 0), coalesce((SELECT max(no) FROM events) >> 40, 0))",
+        "SELECT 1 + coalesce(max(no), 0) FROM
+         (SELECT max(no) AS no FROM runs UNION ALL SELECT max(no) >> 40 FROM events) AS numbers",
     )?;
     let no: i64 = next.first(values![], |row| row.get(0))?.unwrap_or(1);
     let mut insert = db.prepare(
@@ -477,7 +516,8 @@ fn write_facts(db: &Store, no: i64, state: &State) -> Result<(), Trouble> {
 fn write_plan_facts(db: &Store, no: i64, state: &State, begun: u64) -> Result<(), Trouble> {
     let run = run_of(state)?;
     let facts = json(&Planned { begun, run })?;
-    db.prepare("REPLACE INTO plans (run, facts) VALUES (?1, ?2)")?.execute(values![no, facts])?;
+    db.prepare("INSERT INTO plans (run, facts) VALUES (?1, ?2) ON CONFLICT (run) DO UPDATE SET facts = ?2")?
+        .execute(values![no, facts])?;
     let mut update = db.prepare("UPDATE runs SET name = ?2, plan = ?3, created = ?4 WHERE no = ?1")?;
     update.execute(values![no, run.name, run.plan, run.created.0])?;
     Ok(())
@@ -494,12 +534,15 @@ const TOUCH: &str = "UPDATE tasks SET decided = ?8, since = ?9, attempt = ?10, s
     WHERE run = ?1 AND id = ?2 AND lane IS ?3 AND grp = ?4 AND level = ?5 AND priority = ?6 AND turn IS ?7";
 /// In the order of the table, which begins as [`super::rows::TASK_COLUMNS`] does.
 const PUT: &str =
-    "REPLACE INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
-    ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
+    "INSERT INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
+    ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23) ON CONFLICT (run, id) DO UPDATE SET lane = ?3, grp = ?4, level = ?5,
+    priority = ?6, turn = ?7, decided = ?8, since = ?9, attempt = ?10, spent = ?11, budget = ?12, transient = ?13,
+    conflicts = ?14, fence = ?15, not_before = ?16, waiting = ?17, dead = ?18, flags = ?19, spec_seq = ?20,
+    failure_seq = ?21, rest = ?22, room = ?23";
 
 /// The commits by which a task is found. A commit that no longer counts may stay: the query checks the task it finds.
 const COUNT: &str = "INSERT INTO needs (run, task, pos, need) VALUES (?1, ?2, ?3, ?4)
-    ON CONFLICT (run, task, pos) DO UPDATE SET need = excluded.need WHERE need <> excluded.need";
+    ON CONFLICT (run, task, pos) DO UPDATE SET need = excluded.need WHERE needs.need <> excluded.need";
 
 /// Which rows a snapshot has before it is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -553,8 +596,8 @@ fn write_tasks(
             let mut count = db.prepare(COUNT)?;
             count.execute(values![no, row.id, -place, commit])?;
         }
-        let touched = touch.as_mut().map_or(Ok(0), |touch| touch.execute(values))?;
-        if touched == 0 {
+        let touched = touch.as_mut().map_or(Ok(None), |touch| touch.execute(values))?;
+        if touched.is_none_or(|touched| touched == 0) {
             let put = match &mut put {
                 Some(put) => put,
                 None => put.insert(db.prepare(PUT)?),
@@ -575,7 +618,7 @@ fn write_snapshot(db: &Store, no: i64, state: &State, changes: &Changes, rows: R
         let task = state.task(id).ok().flatten().ok_or_else(|| gone(id))?;
         Ok((TaskRow::from_task(task)?, commits_of(task).map(commit_key).collect()))
     };
-    let may_touch = rows == Rows::Some && may_keep_lanes(&changes.cells);
+    let may_touch = db.is_embedded() && rows == Rows::Some && may_keep_lanes(&changes.cells);
     if changed.len() < MANY {
         write_tasks(db, no, changed.iter().map(row), may_touch)?;
     } else {
@@ -608,7 +651,7 @@ fn write_snapshot(db: &Store, no: i64, state: &State, changes: &Changes, rows: R
     for id in &changes.worktrees {
         let has_one = state.task(id).ok().flatten().is_some_and(|task| task.progress.worktree);
         let sql = match has_one {
-            true => "INSERT OR IGNORE INTO worktrees (run, id) VALUES (?1, ?2)",
+            true => "INSERT INTO worktrees (run, id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
             false => "DELETE FROM worktrees WHERE run = ?1 AND id = ?2",
         };
         db.prepare(sql)?.execute(values![no, id.as_str()])?;
@@ -630,7 +673,8 @@ fn write_snapshot(db: &Store, no: i64, state: &State, changes: &Changes, rows: R
             update.execute(values![no, group, level, counts])?;
         } else {
             let mut put = db.prepare(
-                "REPLACE INTO cells (run, grp, level, unmet, unsettled, counts) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT INTO cells (run, grp, level, unmet, unsettled, counts) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT (run, grp, level) DO UPDATE SET unmet = ?4, unsettled = ?5, counts = ?6",
             )?;
             put.execute(values![no, group, level, after.unmet, after.unsettled, counts])?;
         }

@@ -1,4 +1,4 @@
-//! Small plans, and a folder for a journal of them.
+//! Small plans, and places for a journal of them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,9 @@ use piton_core::plan::{
 };
 use piton_core::run::{Claim, Command, Holder, NewRun, Report, Status};
 use piton_core::time::{Span, Timestamp};
-use piton_engine::journal::Journal;
+use piton_engine::journal::{Clock, Journal};
+#[cfg(target_os = "linux")]
+use piton_testkit::postgres::Server;
 use rusqlite::Connection;
 
 pub(crate) fn id(text: &str) -> TaskId {
@@ -153,6 +155,111 @@ pub(crate) fn with_small() -> (Folder, Journal) {
     let mut journal = folder.open();
     journal.command(&run_id(), &create(small()), at(0)).unwrap();
     (folder, journal)
+}
+
+/// Tests of what every journal promises, each once on SQLite and once on PostgreSQL.
+macro_rules! on_each_engine {
+    ($($name:ident),* $(,)?) => { $(
+        mod $name {
+            #[test]
+            fn sqlite() {
+                super::$name($crate::bench::Engine::Sqlite);
+            }
+
+            #[test]
+            #[cfg(target_os = "linux")]
+            fn postgres() {
+                match piton_testkit::postgres::Server::shared() {
+                    Ok(server) => super::$name($crate::bench::Engine::Postgres(server)),
+                    Err(why) => piton_testkit::skipped(why),
+                }
+            }
+        }
+    )* };
+}
+pub(crate) use on_each_engine;
+
+/// What a journal is kept in.
+#[derive(Clone, Copy)]
+pub(crate) enum Engine {
+    Sqlite,
+    #[cfg(target_os = "linux")]
+    Postgres(&'static Server),
+}
+
+impl Engine {
+    pub(crate) fn place(self) -> Place {
+        match self {
+            Engine::Sqlite => Place::Folder(Folder::new()),
+            #[cfg(target_os = "linux")]
+            Engine::Postgres(server) => Place::Database(server, server.database()),
+        }
+    }
+
+    pub(crate) fn with_small(self) -> (Place, Journal) {
+        let place = self.place();
+        let mut journal = place.open();
+        journal.command(&run_id(), &create(small()), at(0)).unwrap();
+        (place, journal)
+    }
+}
+
+/// A place for one journal.
+pub(crate) enum Place {
+    Folder(Folder),
+    #[cfg(target_os = "linux")]
+    Database(&'static Server, String),
+}
+
+impl Place {
+    /// A folder or a URL.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Place::Folder(folder) => folder.path.as_str(),
+            #[cfg(target_os = "linux")]
+            Place::Database(_, url) => url,
+        }
+    }
+
+    pub(crate) fn open(&self) -> Journal {
+        open(self.name())
+    }
+
+    pub(crate) fn read(&self) -> Journal {
+        match self {
+            Place::Folder(folder) => Journal::open_existing(&folder.path).unwrap().unwrap(),
+            #[cfg(target_os = "linux")]
+            Place::Database(_, url) => Journal::connect_existing(&url.parse().unwrap()).unwrap().unwrap(),
+        }
+    }
+
+    /// Behind the journal's back.
+    pub(crate) fn sql(&self, sql: &str) {
+        match self {
+            Place::Folder(folder) => folder.sql(sql),
+            #[cfg(target_os = "linux")]
+            Place::Database(server, url) => drop(server.sql(url, &format!("SET search_path = piton; {sql}"))),
+        }
+    }
+
+    /// Everything that it keeps.
+    pub(crate) fn content(&self) -> BTreeMap<String, Vec<u8>> {
+        match self {
+            Place::Folder(folder) => folder.bytes(),
+            #[cfg(target_os = "linux")]
+            Place::Database(server, url) => {
+                BTreeMap::from([(String::new(), server.content(url).into_bytes())])
+            }
+        }
+    }
+}
+
+/// A journal in a folder or on a server. Decisions are taken at the times that a test says.
+pub(crate) fn open(place: &str) -> Journal {
+    match place.parse::<piton_engine::journal::Server>() {
+        Ok(server) => Journal::connect(&server.with_clock(Clock::Caller)).unwrap(),
+        Err(_) => Journal::open(place.into()).unwrap(),
+    }
 }
 
 pub(crate) fn status(journal: &Journal, task: &str) -> Status {

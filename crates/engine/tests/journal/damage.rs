@@ -4,7 +4,13 @@ use piton_core::run::Status;
 use piton_engine::journal::{CommandError, Journal, Trouble};
 use rusqlite::Connection;
 
-use crate::bench::{Folder, at, create, done, plan, run_id, small, spec, start, status, with_small};
+use crate::bench::{
+    Engine, Folder, at, create, done, on_each_engine, plan, run_id, small, spec, start, status, with_small,
+};
+
+on_each_engine! {
+    an_unknown_event_stops_the_reader,
+}
 
 #[test]
 fn a_newer_database_is_left_as_it_is() {
@@ -75,11 +81,10 @@ fn readers_change_no_byte_and_create_nothing() {
     drop(journal);
 }
 
-#[test]
-fn an_unknown_event_stops_the_reader() {
-    let (folder, mut journal) = with_small();
+fn an_unknown_event_stops_the_reader(engine: Engine) {
+    let (place, mut journal) = engine.with_small();
     journal.command(&run_id(), &start("a"), at(1)).unwrap();
-    folder.sql("UPDATE events SET body = '{\"event\":\"teleported\",\"task\":\"a\"}' WHERE body LIKE '%attempt_started%'");
+    place.sql("UPDATE events SET body = '{\"event\":\"teleported\",\"task\":\"a\"}' WHERE body LIKE '%attempt_started%'");
     let error = journal.events(&run_id(), 0, None, 99).unwrap_err();
     assert!(matches!(&error.trouble, Trouble::UnknownEvent { seq: 6, .. }), "{error}");
     let error = journal.prove(&run_id()).unwrap_err();

@@ -6,6 +6,8 @@
 mod bench;
 mod crashes;
 mod damage;
+#[cfg(target_os = "linux")]
+mod postgres;
 mod snapshots;
 mod trips;
 mod truth;

@@ -6,11 +6,22 @@ use piton_core::view::{Asked, By, Format, Orientation};
 use piton_engine::journal::Journal;
 
 use crate::bench::{
-    Folder, at, blocked, create, done, id, plan, run_id, small, spec, start, status, with_small,
+    Engine, Folder, Place, at, blocked, create, done, id, on_each_engine, plan, run_id, small, spec, start,
+    status,
 };
 
-#[test]
-fn a_spoiled_snapshot_is_proven_wrong_and_made_anew() {
+on_each_engine! {
+    a_spoiled_snapshot_is_proven_wrong_and_made_anew,
+    links_are_proven_too,
+    what_is_kept_beside_the_state_is_proven_too,
+    what_is_said_about_completed_tasks_is_kept,
+    what_a_run_has_come_to_is_known_without_the_events_of_its_tasks,
+    a_command_that_meets_a_spoiled_snapshot_mends_it,
+    a_reader_understands_a_run_whose_snapshot_has_another_layout,
+    the_oldest_tasks_of_a_status_come_first_in_every_layout,
+}
+
+fn a_spoiled_snapshot_is_proven_wrong_and_made_anew(engine: Engine) {
     let damages = [
         "DELETE FROM tasks WHERE id = 'c'",
         "UPDATE tasks SET decided = 6 WHERE id = 'c'",
@@ -24,14 +35,14 @@ fn a_spoiled_snapshot_is_proven_wrong_and_made_anew() {
         "DELETE FROM plans",
     ];
     for damage in damages {
-        let (folder, mut journal) = with_small();
+        let (place, mut journal) = engine.with_small();
         journal.command(&run_id(), &start("a"), at(1)).unwrap();
         let truth = journal.load(&run_id()).unwrap();
-        folder.sql(damage);
+        place.sql(damage);
         let told = journal.prove(&run_id());
         assert!(!told.as_ref().is_ok_and(Vec::is_empty), "{damage}");
         // A reader cannot fix it, and is not misled by it.
-        let mut reader = Journal::open_existing(&folder.path).unwrap().unwrap();
+        let mut reader = place.read();
         assert!(reader.load(&run_id()).unwrap().agrees_with(&truth), "{damage}");
         drop(reader);
         assert!(journal.load(&run_id()).unwrap().agrees_with(&truth), "{damage}");
@@ -39,11 +50,10 @@ fn a_spoiled_snapshot_is_proven_wrong_and_made_anew() {
     }
 }
 
-#[test]
-fn links_are_proven_too() {
+fn links_are_proven_too(engine: Engine) {
     for damage in ["DELETE FROM needs WHERE task = 'b'", "UPDATE needs SET need = 'c' WHERE task = 'b'"] {
-        let (folder, mut journal) = with_small();
-        folder.sql(damage);
+        let (place, mut journal) = engine.with_small();
+        place.sql(damage);
         assert_eq!(journal.prove(&run_id()).unwrap().len(), 1, "{damage}");
         journal.rebuild(&run_id()).unwrap();
         assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0]);
@@ -52,8 +62,8 @@ fn links_are_proven_too() {
 
 /// A small run with guardrails and entries, an agent that has cost something, a worktree, and two completed tasks that list
 /// the same file.
-fn with_history() -> (Folder, Journal) {
-    let (folder, mut journal) = with_small();
+fn with_history(engine: Engine) -> (Place, Journal) {
+    let (place, mut journal) = engine.with_small();
     let note = |note| Command::Note { by: "me".into(), note };
     let done = |task: &str| {
         let Command::Report { by, fence, claim, mut report, .. } = done(task) else { unreachable!() };
@@ -88,7 +98,7 @@ fn with_history() -> (Folder, Journal) {
     for (command, n) in commands.iter().zip(1..) {
         journal.command(&run_id(), command, at(n)).unwrap();
     }
-    (folder, journal)
+    (place, journal)
 }
 
 fn orientation(journal: &Journal, most: usize) -> Orientation {
@@ -107,8 +117,7 @@ fn answers(journal: &Journal) -> String {
     format!("{costs:?} {efforts:?} {with_worktree:?} {guardrails:?}\n{orientation}")
 }
 
-#[test]
-fn what_is_kept_beside_the_state_is_proven_too() {
+fn what_is_kept_beside_the_state_is_proven_too(engine: Engine) {
     let damages = [
         "DELETE FROM worktrees",
         "INSERT INTO worktrees VALUES (1, 'a')",
@@ -121,11 +130,11 @@ fn what_is_kept_beside_the_state_is_proven_too() {
         "DELETE FROM made_files WHERE file = 'a.rs'",
         "UPDATE runs SET made = '[1,0,0,0,2,3]'",
     ];
-    let (folder, mut journal) = with_history();
+    let (place, mut journal) = with_history(engine);
     let truth = answers(&journal);
     assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0]);
     for damage in damages {
-        folder.sql(damage);
+        place.sql(damage);
         assert_ne!(journal.prove(&run_id()).unwrap(), [""; 0], "{damage}");
         journal.rebuild(&run_id()).unwrap();
         assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0], "{damage}");
@@ -135,7 +144,7 @@ fn what_is_kept_beside_the_state_is_proven_too() {
 
 #[test]
 fn a_journal_of_the_format_before_is_brought_up_to_date() {
-    let (folder, journal) = with_history();
+    let (folder, journal) = with_history(Engine::Sqlite);
     let truth = answers(&journal);
     drop(journal);
     folder.sql(
@@ -151,9 +160,8 @@ fn a_journal_of_the_format_before_is_brought_up_to_date() {
     assert_eq!((efforts.attempts, efforts.tests().map(|tests| tests.passed)), (4, Some(10)));
 }
 
-#[test]
-fn what_is_said_about_completed_tasks_is_kept() {
-    let (_folder, mut journal) = with_history();
+fn what_is_said_about_completed_tasks_is_kept(engine: Engine) {
+    let (_place, mut journal) = with_history(engine);
     let report = Box::new(Report { decisions: vec!["no cache".into()], ..Report::default() });
     let told = Command::Note { by: "me".into(), note: Note::Told { task: id("a"), report } };
     journal.command(&run_id(), &told, at(50)).unwrap();
@@ -169,22 +177,20 @@ fn what_is_said_about_completed_tasks_is_kept() {
 }
 
 /// However much has happened: the events of it could as well not be there.
-#[test]
-fn what_a_run_has_come_to_is_known_without_the_events_of_its_tasks() {
-    let (folder, journal) = with_history();
+fn what_a_run_has_come_to_is_known_without_the_events_of_its_tasks(engine: Engine) {
+    let (place, journal) = with_history(engine);
     let truth = answers(&journal);
     let part = orientation(&journal, 1200).to_string();
     assert!(truth.contains("- b: src/lib.rs") && !truth.contains("- a: src/lib.rs"), "{truth}");
-    folder.sql("UPDATE events SET body = 'unreadable' WHERE body NOT LIKE '%guardrail%' AND body NOT LIKE '%\"entry\"%'");
+    place.sql("UPDATE events SET body = 'unreadable' WHERE body NOT LIKE '%guardrail%' AND body NOT LIKE '%\"entry\"%'");
     assert_eq!(answers(&journal), truth);
     assert_eq!(orientation(&journal, 1200).to_string(), part);
 }
 
-#[test]
-fn a_command_that_meets_a_spoiled_snapshot_mends_it() {
+fn a_command_that_meets_a_spoiled_snapshot_mends_it(engine: Engine) {
     for damage in ["DELETE FROM tasks WHERE id = 'a'", "UPDATE runs SET layout = 0", "DELETE FROM cells"] {
-        let (folder, mut journal) = with_small();
-        folder.sql(damage);
+        let (place, mut journal) = engine.with_small();
+        place.sql(damage);
         journal.command(&run_id(), &start("a"), at(1)).unwrap();
         assert_eq!(status(&journal, "a"), Status::InProgress);
         assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0], "{damage}");
@@ -192,9 +198,8 @@ fn a_command_that_meets_a_spoiled_snapshot_mends_it() {
 }
 
 /// A reader cannot rewrite a snapshot of another layout. It reads the events instead.
-#[test]
-fn a_reader_understands_a_run_whose_snapshot_has_another_layout() {
-    let (folder, mut journal) = with_small();
+fn a_reader_understands_a_run_whose_snapshot_has_another_layout(engine: Engine) {
+    let (place, mut journal) = engine.with_small();
     journal.command(&run_id(), &blocked("a"), at(1)).unwrap();
     let skip = Command::Skip { task: id("c"), by: "me".into(), reason: String::new() };
     journal.command(&run_id(), &skip, at(2)).unwrap();
@@ -206,16 +211,15 @@ fn a_reader_understands_a_run_whose_snapshot_has_another_layout() {
     };
     let truth = answers(&journal);
     assert_eq!((truth.1.len(), truth.3.clone()), (3, Some(id("a"))));
-    folder.sql("UPDATE runs SET layout = 17; UPDATE tasks SET lane = NULL, turn = NULL");
-    let reader = Journal::open_existing(&folder.path).unwrap().unwrap();
+    place.sql("UPDATE runs SET layout = 17; UPDATE tasks SET lane = NULL, turn = NULL");
+    let reader = place.read();
     assert_eq!(answers(&reader), truth);
     journal.load(&run_id()).unwrap();
     assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0]);
 }
 
-#[test]
-fn the_oldest_tasks_of_a_status_come_first_in_every_layout() {
-    let (folder, mut journal) = with_small();
+fn the_oldest_tasks_of_a_status_come_first_in_every_layout(engine: Engine) {
+    let (place, mut journal) = engine.with_small();
     let skip = |name: &str| Command::Skip { task: id(name), by: "me".into(), reason: String::new() };
     for (name, time) in [("c", 1), ("a", 2), ("b", 3)] {
         journal.command(&run_id(), &skip(name), at(time)).unwrap();
@@ -225,8 +229,8 @@ fn the_oldest_tasks_of_a_status_come_first_in_every_layout() {
         tasks.iter().map(|task| task.id.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(oldest(&journal), ["c", "a"]);
-    folder.sql("UPDATE runs SET layout = 17; UPDATE tasks SET lane = NULL, turn = NULL");
-    assert_eq!(oldest(&Journal::open_existing(&folder.path).unwrap().unwrap()), ["c", "a"]);
+    place.sql("UPDATE runs SET layout = 17; UPDATE tasks SET lane = NULL, turn = NULL");
+    assert_eq!(oldest(&place.read()), ["c", "a"]);
 }
 
 /// How far the log has been written; what follows are zeros, so that it need not grow.

@@ -4,12 +4,18 @@ use piton_core::plan::RunId;
 use piton_core::run::{Command, Proof, Recorded, Status};
 use piton_engine::journal::{CommandError, Journal, Trouble};
 
-use crate::bench::{Folder, at, blocked, create, done, id, run_id, small, start, status, with_small};
+use crate::bench::{Engine, at, blocked, create, done, id, on_each_engine, run_id, small, start, status};
 
-#[test]
-fn a_rehearsal_says_what_would_be_refused_and_records_nothing() {
-    let folder = Folder::new();
-    let mut journal = folder.open();
+on_each_engine! {
+    a_rehearsal_says_what_would_be_refused_and_records_nothing,
+    what_was_written_is_read_again,
+    a_refusal_changes_nothing,
+    runs_live_side_by_side,
+}
+
+fn a_rehearsal_says_what_would_be_refused_and_records_nothing(engine: Engine) {
+    let place = engine.place();
+    let mut journal = place.open();
     journal.command(&run_id(), &create(small()), at(0)).unwrap();
     let before = journal.events(&run_id(), 0, None, 100).unwrap();
     journal.rehearse(&run_id(), &start("a"), at(1)).unwrap();
@@ -20,16 +26,15 @@ fn a_rehearsal_says_what_would_be_refused_and_records_nothing() {
     journal.command(&run_id(), &start("a"), at(2)).unwrap();
 }
 
-#[test]
-fn what_was_written_is_read_again() {
-    let (folder, mut journal) = with_small();
+fn what_was_written_is_read_again(engine: Engine) {
+    let (place, mut journal) = engine.with_small();
     let run = run_id();
     let started = journal.command(&run, &start("a"), at(1)).unwrap();
     assert_eq!(started.iter().map(|r| r.seq).collect::<Vec<_>>(), [6]);
     journal.command(&run, &done("a"), at(2)).unwrap();
     drop(journal);
 
-    let mut journal = folder.open();
+    let mut journal = place.open();
     let state = journal.load(&run).unwrap();
     let by_file = Proof::Work { commits: Vec::new(), files: vec!["work".to_owned()] };
     assert_eq!(state.seq(), 8);
@@ -57,10 +62,9 @@ fn what_was_written_is_read_again() {
     assert_eq!(ready.iter().map(|t| t.id.as_str()).collect::<Vec<_>>(), ["b", "c"]);
 }
 
-#[test]
-fn a_refusal_changes_nothing() {
-    let (folder, mut journal) = with_small();
-    let before = folder.bytes();
+fn a_refusal_changes_nothing(engine: Engine) {
+    let (place, mut journal) = engine.with_small();
+    let before = place.content();
     let refused = journal.command(&run_id(), &start("d"), at(1)).unwrap_err();
     assert!(matches!(&refused, CommandError::Refused(r) if r.reason.contains("b (pending)")), "{refused}");
     let unknown = journal.command(&run_id(), &start("z"), at(1)).unwrap_err();
@@ -71,12 +75,11 @@ fn a_refusal_changes_nothing() {
     let twice = journal.command(&run_id(), &create(small()), at(1)).unwrap_err();
     assert!(matches!(twice, CommandError::Refused(_)));
     assert!(matches!(journal.load(&other).unwrap_err().trouble, Trouble::NoRun(_)));
-    assert_eq!(folder.bytes(), before);
+    assert_eq!(place.content(), before);
 }
 
-#[test]
-fn runs_live_side_by_side() {
-    let (_folder, mut journal) = with_small();
+fn runs_live_side_by_side(engine: Engine) {
+    let (_place, mut journal) = engine.with_small();
     let second = RunId::new("run-2").unwrap();
     let Command::Create(mut new) = create(small()) else { unreachable!() };
     new.run = second.clone();

@@ -2,24 +2,28 @@
 
 use std::sync::{Arc, Barrier};
 
+use crate::bench::{Engine, at, create, done, id, on_each_engine, open, plan, run_id, small, spec, start};
 use piton_core::run::{Command, Event, Holder, Status};
-use piton_engine::journal::Journal;
 
-use crate::bench::{Folder, at, create, done, id, plan, run_id, small, spec, start, with_small};
+on_each_engine! {
+    many_writers_lose_nothing,
+    one_task_is_claimed_by_one,
+    two_may_create_the_database_at_once,
+    an_engine_hears_what_others_append,
+}
 
-#[test]
-fn many_writers_lose_nothing() {
+fn many_writers_lose_nothing(engine: Engine) {
     const WRITERS: usize = 4;
     const EACH: usize = 25;
-    let folder = Folder::new();
+    let place = engine.place();
     let tasks = (0..WRITERS * EACH).map(|n| spec(&format!("T{n}"), 0, &[])).collect();
-    folder.open().command(&run_id(), &create(plan(1, tasks)), at(0)).unwrap();
+    place.open().command(&run_id(), &create(plan(1, tasks)), at(0)).unwrap();
     let together = Arc::new(Barrier::new(WRITERS));
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
-            let (path, together) = (folder.path.clone(), Arc::clone(&together));
+            let (path, together) = (place.name().to_owned(), Arc::clone(&together));
             std::thread::spawn(move || {
-                let mut journal = Journal::open(&path).unwrap();
+                let mut journal = open(&path);
                 together.wait();
                 for n in 0..EACH {
                     journal.command(&run_id(), &done(&format!("T{}", n * WRITERS + writer)), at(1)).unwrap();
@@ -28,21 +32,20 @@ fn many_writers_lose_nothing() {
         })
         .collect();
     writers.into_iter().for_each(|writer| writer.join().unwrap());
-    let mut journal = folder.open();
+    let mut journal = place.open();
     let state = journal.load(&run_id()).unwrap();
     assert_eq!(state.counts().of(Status::Completed) as usize, WRITERS * EACH);
     assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0]);
 }
 
-#[test]
-fn one_task_is_claimed_by_one() {
-    let (folder, _journal) = with_small();
+fn one_task_is_claimed_by_one(engine: Engine) {
+    let (place, _journal) = engine.with_small();
     let together = Arc::new(Barrier::new(4));
     let claims: Vec<_> = (0..4)
         .map(|n| {
-            let (path, together) = (folder.path.clone(), Arc::clone(&together));
+            let (path, together) = (place.name().to_owned(), Arc::clone(&together));
             std::thread::spawn(move || {
-                let mut journal = Journal::open(&path).unwrap();
+                let mut journal = open(&path);
                 together.wait();
                 let claim = Command::Start { task: id("a"), holder: Holder::Ledger(format!("w{n}")) };
                 journal.command(&run_id(), &claim, at(1)).is_ok()
@@ -52,29 +55,27 @@ fn one_task_is_claimed_by_one() {
     assert_eq!(claims.into_iter().filter_map(|claim| claim.join().ok()).filter(|won| *won).count(), 1);
 }
 
-#[test]
-fn two_may_create_the_database_at_once() {
-    let folder = Folder::new();
+fn two_may_create_the_database_at_once(engine: Engine) {
+    let place = engine.place();
     let together = Arc::new(Barrier::new(4));
     let makers: Vec<_> = (0..4)
         .map(|_| {
-            let (path, together) = (folder.path.clone(), Arc::clone(&together));
+            let (path, together) = (place.name().to_owned(), Arc::clone(&together));
             std::thread::spawn(move || {
                 together.wait();
-                Journal::open(&path).unwrap().command(&run_id(), &create(small()), at(0)).is_ok()
+                open(&path).command(&run_id(), &create(small()), at(0)).is_ok()
             })
         })
         .collect();
     assert_eq!(makers.into_iter().filter_map(|maker| maker.join().ok()).filter(|made| *made).count(), 1);
 }
 
-#[test]
-fn an_engine_hears_what_others_append() {
-    let (folder, mut engine) = with_small();
+fn an_engine_hears_what_others_append(engine: Engine) {
+    let (place, mut engine) = engine.with_small();
     let run = run_id();
     let mut state = engine.load(&run).unwrap();
     assert!(engine.catch_up(&run, &mut state).unwrap().is_empty());
-    let mut other = folder.open();
+    let mut other = place.open();
     other.command(&run, &done("a"), at(1)).unwrap();
     let heard = engine.catch_up(&run, &mut state).unwrap();
     assert!(matches!(heard.last().map(|r| &r.event), Some(Event::Completed { .. })));

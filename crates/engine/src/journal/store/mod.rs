@@ -1,12 +1,18 @@
-//! Where the rows of a journal are. Queries are written once, as SQL with parameters `?1`, `?2`, …; this module runs them.
+//! Where the rows of a journal are. Queries are written once, as SQL with parameters `?1`, `?2`, …; this module runs them
+//! on either database. What is promised of a transaction is the same; how it is kept is the business of `sqlite` and of
+//! `postgres`.
 
+mod postgres;
 mod sqlite;
 mod value;
 
 use piton_core::plan::RunId;
+use piton_core::time::Timestamp;
 
+pub(crate) use postgres::Postgres;
+pub use postgres::{Clock, NotAServer, Server};
 pub(crate) use sqlite::{BUSY, connect, in_memory, inspect, open_reader, open_writer, peek};
-pub(crate) use sqlite::{FILE, Sqlite, with_companions};
+pub(crate) use sqlite::{FILE, FORMAT, Sqlite, with_companions};
 pub(crate) use value::{Bind, FromValue, Value, values};
 
 use super::error::Trouble;
@@ -15,6 +21,7 @@ use super::error::Trouble;
 #[derive(Debug)]
 pub(crate) enum Store {
     Sqlite(Sqlite),
+    Postgres(Box<Postgres>),
 }
 
 impl Store {
@@ -22,6 +29,7 @@ impl Store {
     pub(crate) fn place(&self) -> &str {
         match self {
             Store::Sqlite(db) => db.path().as_str(),
+            Store::Postgres(db) => db.place(),
         }
     }
 
@@ -29,6 +37,7 @@ impl Store {
     pub(crate) fn prepare(&self, sql: &str) -> Result<Statement<'_>, Trouble> {
         match self {
             Store::Sqlite(db) => Ok(Statement::Sqlite(db.connection().prepare_cached(sql)?)),
+            Store::Postgres(db) => Ok(Statement::Postgres(db, db.prepare(sql)?)),
         }
     }
 
@@ -48,40 +57,71 @@ impl Store {
 
     /// Begin to change rows of a run. Nobody else changes them until the end: nothing that is read meanwhile can be
     /// overtaken.
-    pub(crate) fn begin_writing(&self, _run: &RunId) -> Result<Transaction<'_>, Trouble> {
-        match self {
-            Store::Sqlite(db) => db.begin("BEGIN IMMEDIATE")?,
-        }
-        Ok(Transaction { store: self })
+    pub(crate) fn begin_writing<'s>(&'s self, run: &'s RunId) -> Result<Transaction<'s>, Trouble> {
+        let now = match self {
+            Store::Sqlite(db) => {
+                db.begin("BEGIN IMMEDIATE")?;
+                None
+            }
+            Store::Postgres(db) => db.begin_writing(run)?,
+        };
+        Ok(Transaction { store: self, run: Some(run), now })
     }
 
     /// Begin to read everything as of one moment; `None` if that has begun already.
     pub(crate) fn begin_reading(&self) -> Result<Option<Transaction<'_>>, Trouble> {
-        match self {
-            Store::Sqlite(db) if db.is_in_transaction() => return Ok(None),
-            Store::Sqlite(db) => db.begin("BEGIN")?,
+        if self.is_in_transaction() {
+            return Ok(None);
         }
-        Ok(Some(Transaction { store: self }))
+        match self {
+            Store::Sqlite(db) => db.begin("BEGIN")?,
+            Store::Postgres(db) => db.begin_reading()?,
+        }
+        Ok(Some(Transaction { store: self, run: None, now: None }))
     }
 
-    /// How many rows this connection has changed so far.
+    pub(crate) fn is_in_transaction(&self) -> bool {
+        match self {
+            Store::Sqlite(db) => db.is_in_transaction(),
+            Store::Postgres(db) => db.is_in_transaction(),
+        }
+    }
+
+    /// How many rows this connection has changed so far; or statements that may have changed some.
     pub(crate) fn changes(&self) -> u64 {
         match self {
             Store::Sqlite(db) => db.connection().total_changes(),
+            Store::Postgres(db) => db.changes(),
         }
     }
 
-    /// Changes when another connection commits, and only then.
+    /// Changes when another connection commits.
     pub(crate) fn version(&self) -> Result<i64, Trouble> {
         match self {
             Store::Sqlite(db) => db.version(),
+            Store::Postgres(db) => db.version(),
         }
+    }
+
+    /// Whether the database is in this process: it knows at once what a statement has changed.
+    pub(crate) fn is_embedded(&self) -> bool {
+        matches!(self, Store::Sqlite(_))
     }
 
     /// After a transaction that changed this many rows.
     pub(crate) fn clear_up(&mut self, changed: u64) {
         match self {
             Store::Sqlite(db) => db.clear_up(changed),
+            // Its server does that by itself.
+            Store::Postgres(_) => {}
+        }
+    }
+
+    /// Close it. A file is left as the next process likes to find it, if it is closed tidily.
+    pub(crate) fn close(self, tidily: bool) -> Result<(), Trouble> {
+        match self {
+            Store::Sqlite(db) => db.close(tidily),
+            Store::Postgres(_) => Ok(()),
         }
     }
 
@@ -89,6 +129,8 @@ impl Store {
     pub(crate) fn damage(&self) -> Result<Vec<String>, Trouble> {
         match self {
             Store::Sqlite(db) => db.check("quick_check"),
+            // Its server looks after its pages.
+            Store::Postgres(_) => Ok(Vec::new()),
         }
     }
 }
@@ -96,12 +138,23 @@ impl Store {
 /// A transaction. If it is dropped, it leaves nothing.
 pub(crate) struct Transaction<'s> {
     store: &'s Store,
+    /// The run that it changes.
+    run: Option<&'s RunId>,
+    now: Option<Timestamp>,
 }
 
 impl Transaction<'_> {
+    /// The time of what is decided in it: the caller's, unless the database has a clock for all machines.
+    pub(crate) fn time(&self, of_caller: Timestamp) -> Timestamp {
+        self.now.unwrap_or(of_caller)
+    }
+
     pub(crate) fn commit(self) -> Result<(), Trouble> {
-        match self.store {
-            Store::Sqlite(db) => db.commit(),
+        match (self.store, self.run) {
+            (Store::Sqlite(db), _) => db.commit(),
+            (Store::Postgres(db), Some(run)) => db.commit(run),
+            // It has only read.
+            (Store::Postgres(_), None) => Ok(()),
         }
     }
 }
@@ -110,6 +163,7 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         match self.store {
             Store::Sqlite(db) => db.roll_back(),
+            Store::Postgres(db) => db.roll_back(),
         }
     }
 }
@@ -117,19 +171,26 @@ impl Drop for Transaction<'_> {
 /// A statement that was compiled.
 pub(crate) enum Statement<'s> {
     Sqlite(rusqlite::CachedStatement<'s>),
+    Postgres(&'s Postgres, tokio_postgres::Statement),
 }
 
 impl Statement<'_> {
-    /// Run it. Returns the number of rows that it changed.
-    pub(crate) fn execute(&mut self, values: &[Value<'_>]) -> Result<usize, Trouble> {
+    /// Run it. Returns how many rows it changed, if that is known already: on a server nobody waits for it, and an error
+    /// comes with a later statement of the transaction, or with its commit.
+    pub(crate) fn execute(&mut self, values: &[Value<'_>]) -> Result<Option<usize>, Trouble> {
         match self {
-            Statement::Sqlite(statement) => Ok(statement.execute(sqlite::bound(values))?),
+            Statement::Sqlite(statement) => Ok(Some(statement.execute(sqlite::bound(values))?)),
+            Statement::Postgres(db, statement) => db.execute(statement, values).map(|()| None),
         }
     }
 
     pub(crate) fn query(&mut self, values: &[Value<'_>]) -> Result<Rows<'_>, Trouble> {
         match self {
             Statement::Sqlite(statement) => Ok(Rows::Sqlite(statement.query(sqlite::bound(values))?)),
+            Statement::Postgres(db, statement) => {
+                let rows = db.query(statement, values)?;
+                Ok(Rows::Postgres { rows, next: 0 })
+            }
         }
     }
 
@@ -139,7 +200,7 @@ impl Statement<'_> {
         values: &[Value<'_>],
         read: impl FnOnce(Row<'_>) -> Result<T, Trouble>,
     ) -> Result<Option<T>, Trouble> {
-        self.query(values)?.next()?.map(|row| read(row)).transpose()
+        self.query(values)?.next()?.map(read).transpose()
     }
 
     pub(crate) fn all<T>(
@@ -159,12 +220,17 @@ impl Statement<'_> {
 /// What a query found.
 pub(crate) enum Rows<'s> {
     Sqlite(rusqlite::Rows<'s>),
+    Postgres { rows: Vec<tokio_postgres::Row>, next: usize },
 }
 
 impl Rows<'_> {
     pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, Trouble> {
         match self {
             Rows::Sqlite(rows) => Ok(rows.next()?.map(Row::Sqlite)),
+            Rows::Postgres { rows, next } => {
+                *next += 1;
+                Ok(rows.get(*next - 1).map(Row::Postgres))
+            }
         }
     }
 }
@@ -173,25 +239,34 @@ impl Rows<'_> {
 #[derive(Clone, Copy)]
 pub(crate) enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
+    Postgres(&'r tokio_postgres::Row),
 }
 
 impl<'r> Row<'r> {
+    #[inline]
     pub(crate) fn value(&self, column: usize) -> Result<Value<'r>, Trouble> {
         match self {
             Row::Sqlite(row) => Ok(sqlite::value(row.get_ref(column)?)),
+            Row::Postgres(row) => postgres::value(row, column),
         }
     }
 
+    #[inline]
     pub(crate) fn get<T: FromValue<'r>>(&self, column: usize) -> Result<T, Trouble> {
-        let value = T::from_value(self.value(column)?);
-        value.ok_or_else(|| Trouble::snapshot(format!("column {column} of a row cannot be read")))
+        T::from_value(self.value(column)?).ok_or_else(|| unreadable(column))
     }
 
     /// Empty if it is not a text.
+    #[inline]
     pub(crate) fn text(&self, column: usize) -> Result<&'r str, Trouble> {
         match self.value(column)? {
             Value::Text(text) => Ok(text),
             _ => Ok(""),
         }
     }
+}
+
+#[cold]
+fn unreadable(column: usize) -> Trouble {
+    Trouble::snapshot(format!("column {column} of a row cannot be read"))
 }

@@ -1,4 +1,5 @@
-//! What a column holds: the few types that both databases have.
+//! What a column holds: the few types that both databases have. A run that is loaded reads millions of columns, so these
+//! functions are inlined.
 
 use std::borrow::Cow;
 
@@ -90,6 +91,7 @@ pub(crate) trait FromValue<'v>: Sized {
 }
 
 impl FromValue<'_> for i64 {
+    #[inline]
     fn from_value(value: Value<'_>) -> Option<i64> {
         match value {
             Value::Int(number) => Some(number),
@@ -99,12 +101,14 @@ impl FromValue<'_> for i64 {
 }
 
 impl FromValue<'_> for u32 {
+    #[inline]
     fn from_value(value: Value<'_>) -> Option<u32> {
         i64::from_value(value)?.try_into().ok()
     }
 }
 
 impl FromValue<'_> for String {
+    #[inline]
     fn from_value(value: Value<'_>) -> Option<String> {
         match value {
             Value::Text(text) => Some(text.to_owned()),
@@ -114,6 +118,7 @@ impl FromValue<'_> for String {
 }
 
 impl FromValue<'_> for Vec<u8> {
+    #[inline]
     fn from_value(value: Value<'_>) -> Option<Vec<u8>> {
         match value {
             Value::Bytes(bytes) => Some(bytes.to_vec()),
@@ -123,6 +128,7 @@ impl FromValue<'_> for Vec<u8> {
 }
 
 impl<'v, T: FromValue<'v>> FromValue<'v> for Option<T> {
+    #[inline]
     fn from_value(value: Value<'v>) -> Option<Option<T>> {
         match value {
             Value::Null => Some(None),

@@ -12,7 +12,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ParamsFromIter, ToSql, params_from_iter};
 
 pub(crate) use files::{FILE, Footing, with_companions};
-pub(crate) use schema::{BUSY, connect, in_memory, inspect, open_reader, open_writer, peek};
+pub(crate) use schema::{BUSY, FORMAT, connect, in_memory, inspect, open_reader, open_writer, peek};
 
 use super::Value;
 use crate::journal::error::Trouble;
@@ -115,6 +115,7 @@ impl ToSql for Value<'_> {
 }
 
 /// The tables have no real numbers.
+#[inline]
 pub(super) fn value(value: ValueRef<'_>) -> Value<'_> {
     match value {
         ValueRef::Null | ValueRef::Real(_) => Value::Null,
