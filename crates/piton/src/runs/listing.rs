@@ -41,7 +41,7 @@ impl Row {
         let newest = all.iter().find(|other| other.plan == run.plan);
         Ok(Row {
             status: standing::state(project, journal, &facts, &run.counts, &stale),
-            alive: project.engine_lives(&run.id),
+            alive: standing::engine_lives(project, journal, &facts),
             touched: last.map_or(run.created, |last| last.at),
             replaced: newest.is_some_and(|newest| newest.id != run.id),
             run: run.clone(),

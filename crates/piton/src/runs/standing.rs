@@ -28,8 +28,15 @@ pub(crate) fn summary(journal: &Journal, facts: &piton_core::run::Run) -> Outcom
 pub(crate) fn engine_lives(project: &Project, journal: &Journal, facts: &run::Run) -> bool {
     match journal.moment() {
         Some(_) => facts.engine.is_some(),
-        None => project.engine_lives(&facts.id),
+        None => project.engine_lives(&facts.id) || has_stopped_since(journal, facts),
     }
+}
+
+/// Whether an engine has stopped since these facts were read. It records that before it lets go of its lock, so one that
+/// is not known to have stopped, and holds no lock, is dead.
+fn has_stopped_since(journal: &Journal, facts: &run::Run) -> bool {
+    let now = || journal.facts(&facts.id).ok().flatten();
+    facts.engine.is_some() && now().is_some_and(|now| now.engine != facts.engine)
 }
 
 /// The time that ages are counted up to.
@@ -166,4 +173,83 @@ pub(crate) fn gates_of(journal: &Journal, facts: &Facts) -> Outcome<Vec<Task>> {
         gates.extend(journal.task(&facts.id, id)?);
     }
     Ok(gates)
+}
+
+#[cfg(test)]
+mod tests {
+    use camino::Utf8Path;
+    use piton_core::plan::{Budget, Fences, Plan, Schedule, Settings, TaskSpec};
+    use piton_core::run::{Command, NewRun, Selection, Session, StopReason};
+    use piton_core::time::Span;
+
+    use super::*;
+
+    fn session() -> Session {
+        Session {
+            schedule: Schedule::Flow,
+            max_parallel: 1,
+            landing_parallel: 1,
+            landing_by_load: false,
+            selection: Selection::All,
+            agent: None,
+            budget: Budget::default(),
+            fences: Fences::default(),
+            verbose: false,
+            quiet: false,
+        }
+    }
+
+    fn task() -> TaskSpec {
+        TaskSpec {
+            id: TaskId::new("T1").expect("an id"),
+            title: "Do it".to_owned(),
+            prompt: "Please do it".to_owned(),
+            group: 0,
+            depends_on: Vec::new(),
+            files: Vec::new(),
+            criteria: Vec::new(),
+            checks: Vec::new(),
+            priority: 50,
+            agent: "default".to_owned(),
+            attempts: 1,
+            confirm: false,
+            may_change_nothing: false,
+            check_first: false,
+            may_fail: false,
+            gate: false,
+            by_person: false,
+            timeout: Span::minutes(1),
+            silence: None,
+            exports: Vec::new(),
+            outside: Vec::new(),
+            source: None,
+        }
+    }
+
+    #[test]
+    fn an_engine_that_stopped_after_its_run_was_read_has_not_died() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = Utf8Path::from_path(folder.path()).expect("UTF-8");
+        let project = Project::around(folder).expect("a project without git");
+        let mut journal = Journal::open(&project.home).expect("a journal");
+        let run = RunId::new("run").expect("an id");
+        let (name, groups, tasks, settings) = ("p".to_owned(), Vec::new(), vec![task()], Settings::default());
+        let plan = Plan { name, groups, tasks, settings };
+        let (plan_path, target, base, worktree_dir) = ("p".to_owned(), None, None, None);
+        let mut say = |command: Command| journal.command(&run, &command, clock::now()).map(drop);
+        let new = NewRun { run: run.clone(), plan, plan_path, target, base, worktree_dir };
+        say(Command::Create(Box::new(new))).expect("a run");
+        let engine = "e1".to_owned();
+        say(Command::Attach { engine: engine.clone(), session: session() }).expect("an engine");
+        let read = facts(&journal, &run).expect("facts");
+        assert!(
+            !engine_lives(&project, &journal, &read),
+            "it holds no lock, and nobody wrote that it stopped"
+        );
+        let (reason, tip) = (StopReason::Person, Vec::new());
+        journal.command(&run, &Command::Detach { engine, reason, tip }, clock::now()).expect("its stop");
+        assert!(engine_lives(&project, &journal, &read), "it did when this was read");
+        let read = facts(&journal, &run).expect("facts");
+        assert!(!engine_lives(&project, &journal, &read));
+    }
 }
