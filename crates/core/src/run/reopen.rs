@@ -63,7 +63,7 @@ pub(super) fn changed(
     let is_unproven = is_completed && spec.checks.iter().any(is_new);
     let own = judges.own || spec.checks.iter().any(is_new) || spec.checks.len() != task.judges.len();
     let is_rejudged = task.failed_by_checks().is_some_and(|red| own || judges.landing && red == Red::Landing);
-    // Nobody but a person could have gone on with it.
+    // It was left to a person, so no agent could resume it.
     let is_agents_now = task.by_person && !spec.by_person && task.decided == Status::Blocked;
     let change = Event::TaskChanged { spec, level, tail };
     Ok(if is_another && (is_completed || has_work) {

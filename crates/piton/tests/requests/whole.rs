@@ -118,7 +118,7 @@ fn a_conflict_with_the_target_is_solved_by_an_agent() {
 #[test]
 fn an_agent_that_mends_the_request_keeps_the_checks_of_its_tasks_green() {
     let (sandbox, host) = scene();
-    // First it takes away what T1 made. When it is told so, it makes that again.
+    // First it removes what T1 made. With the feedback about that, it restores the file.
     let mend = sandbox.root().join("mend.sh");
     sandbox.write(
         &mend,

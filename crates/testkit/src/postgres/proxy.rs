@@ -22,7 +22,7 @@ struct Shared {
     cut: Option<(usize, Moment, Act)>,
 }
 
-/// Everything that connects to its port reaches the server, until it is told to cut the line.
+/// Everything that connects to its port reaches the server, until a test asks it to cut the line.
 pub struct Proxy {
     port: u16,
     shared: Arc<Mutex<Shared>>,

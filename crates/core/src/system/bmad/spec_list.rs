@@ -37,7 +37,7 @@ pub(super) struct ListedStory {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) description: String,
-    /// What its planner says to whoever implements it.
+    /// Its instructions from the planner.
     pub(super) guidance: String,
     /// A person looks at its plan before it is implemented.
     pub(super) spec_checkpoint: Option<Range<usize>>,

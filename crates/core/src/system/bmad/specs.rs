@@ -342,7 +342,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// What the planner says to whoever implements a story, word for word.
+/// The instructions of the planner for a story, word for word.
 fn guidance(story: &ListedStory) -> String {
     match story.guidance.is_empty() {
         true => String::new(),

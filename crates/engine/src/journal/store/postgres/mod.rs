@@ -134,7 +134,7 @@ impl Postgres {
         })
     }
 
-    /// Lock the row of a run. One that does not exist yet is made by whoever holds the row of the format.
+    /// Lock the row of a run. To make one that does not exist yet, a process holds the row of the format.
     fn lock(&self, run: &RunId) -> Result<(), Trouble> {
         let of_run = || self.ask("SELECT 1 FROM runs WHERE id = ?1 FOR UPDATE", values![run.as_str()]);
         if of_run()?.is_none() {

@@ -60,7 +60,7 @@ fn demand(setting: &'static str, found: &str, allowed: &[&'static str]) -> Resul
     }
 }
 
-/// The number of the format; 0 if there is no journal.
+/// The number of the format, or 0 where the database has no journal.
 fn format(db: &Postgres) -> Result<i64, Trouble> {
     let there = db.ask("SELECT to_regclass('piton.format') IS NOT NULL", &[])?;
     if !there.map(|row| row.try_get(0)).transpose()?.unwrap_or(false) {

@@ -164,7 +164,7 @@ impl From<Failed> for Trouble {
             Some("53100") => Trouble::Full,
             Some("25006") => Trouble::ReadOnly,
             Some("40P01" | "40001") => Trouble::Interrupted { detail },
-            // It is told to end, has crashed, or starts.
+            // The server shuts down, has crashed, or starts up.
             Some("57P01" | "57P02" | "57P03" | "25P03") => Trouble::Interrupted { detail },
             Some(class) if class.starts_with("08") => Trouble::Interrupted { detail },
             Some("XX001" | "XX002") => Trouble::Damaged { detail },
