@@ -73,6 +73,8 @@ pub enum Trouble {
     Sqlite(rusqlite::Error),
     #[error("the server cannot be reached ({detail}): check its address, your name and the password there")]
     Unreachable { detail: String },
+    #[error("the server is not trusted: {detail}")]
+    NotTrusted { detail: String },
     /// The transaction was undone. It may be tried again.
     #[error("interrupted ({detail}); nothing was changed: try again")]
     Interrupted { detail: String },

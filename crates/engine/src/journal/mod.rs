@@ -35,7 +35,7 @@ use serde::Deserialize;
 
 pub use error::{CommandError, JournalError, Trouble};
 pub use recover::{Recovery, Salvaged};
-pub use store::{Clock, NotAServer, Server};
+pub use store::{Clock, NotAServer, Server, Surroundings};
 
 use store::{Postgres, Store};
 

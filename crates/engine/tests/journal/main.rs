@@ -7,6 +7,8 @@ mod bench;
 mod crashes;
 mod damage;
 #[cfg(target_os = "linux")]
+mod logins;
+#[cfg(target_os = "linux")]
 mod postgres;
 mod snapshots;
 mod trips;

@@ -1,11 +1,12 @@
 //! A real PostgreSQL server: Debian's package `postgresql`, started for tests on a free port of this machine.
 
+mod certificates;
 mod proxy;
 
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,6 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
+pub use certificates::{Authority, Certificate};
 pub use proxy::{Moment, Proxy};
 
 use crate::sandbox::until;
@@ -81,6 +83,33 @@ impl Server {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// From now on it offers encryption. A role of the name `certified` has to show a certificate of the authority, and
+    /// needs no password.
+    pub fn encrypt(&self, authority: &Authority, certificate: &Certificate) {
+        let data = self.folder.join("data");
+        let files = [
+            (authority.certificate(), "authority.crt"),
+            (certificate.chain.clone(), "server.crt"),
+            (certificate.key.clone(), "server.key"),
+        ];
+        for (from, name) in files {
+            let to = data.join(name);
+            fs::copy(from, &to).expect("a copy");
+            fs::set_permissions(&to, fs::Permissions::from_mode(0o600)).expect("a file of ours");
+            give(&to, owner().expect("it was there before"));
+        }
+        let rules = data.join("pg_hba.conf");
+        let usual = fs::read_to_string(&rules).expect("the rules of initdb");
+        fs::write(&rules, format!("hostssl all certified 127.0.0.1/32 cert\n{usual}"))
+            .expect("a file of ours");
+        self.sql("postgres", "CREATE ROLE certified LOGIN");
+        self.sql("postgres", &format!("GRANT {ROLE} TO certified"));
+        self.sql("postgres", "ALTER SYSTEM SET ssl_ca_file = 'authority.crt'");
+        self.sql("postgres", "ALTER SYSTEM SET ssl = on");
+        self.sql("postgres", "SELECT pg_reload_conf()");
+        until("encryption", || (self.sql("postgres", "SHOW ssl") == "on\n").then_some(()));
     }
 
     /// What the server answers to a superuser: a line for each row, with `|` between the columns.

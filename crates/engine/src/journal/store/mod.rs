@@ -10,7 +10,7 @@ use piton_core::plan::RunId;
 use piton_core::time::Timestamp;
 
 pub(crate) use postgres::Postgres;
-pub use postgres::{Clock, NotAServer, Server};
+pub use postgres::{Clock, NotAServer, Server, Surroundings};
 pub(crate) use sqlite::{BUSY, connect, in_memory, inspect, open_reader, open_writer, peek};
 pub(crate) use sqlite::{FILE, FORMAT, Sqlite, with_companions};
 pub(crate) use value::{Bind, FromValue, Value, values};

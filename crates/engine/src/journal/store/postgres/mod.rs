@@ -1,8 +1,12 @@
 //! PostgreSQL: a database that several machines share. The server's locks keep writers apart, and its clock orders them.
 
+mod passwords;
 mod schema;
 mod server;
 mod session;
+mod settings;
+mod surroundings;
+mod tls;
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -16,6 +20,7 @@ use uuid::Uuid;
 
 pub use server::{Clock, NotAServer, Server};
 pub(crate) use session::value;
+pub use surroundings::Surroundings;
 
 use self::session::Session;
 use super::{Value, values};

@@ -1,11 +1,17 @@
 //! Which server, and whose clock.
 
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 use std::time::Duration;
 
+use camino::Utf8PathBuf;
 use tokio_postgres::Config;
-use tokio_postgres::config::Host;
+use tokio_postgres::config::{Host, SslMode};
+
+use super::settings::Settings;
+use super::surroundings::Surroundings;
+use super::tls::Tls;
 
 /// A server that does not answer for so long is not there.
 const CONNECTING: Duration = Duration::from_secs(10);
@@ -14,6 +20,7 @@ const CONNECTING: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct Server {
     config: Config,
+    tls: Tls,
     clock: Clock,
     place: String,
 }
@@ -28,12 +35,55 @@ pub enum Clock {
     Caller,
 }
 
-/// The URL is not repeated: it may hold a password.
+/// Why there is no server to connect to. Neither the URL nor a line of a file is repeated: it may hold a password.
 #[derive(Debug, thiserror::Error)]
-#[error("not the URL of a PostgreSQL database: it has the form postgres://USER@HOST:PORT/DATABASE")]
-pub struct NotAServer;
+pub enum NotAServer {
+    #[error("not the URL of a PostgreSQL database: it has the form postgres://USER@HOST:PORT/DATABASE")]
+    Form,
+    #[error("{origin} has a setting that Piton does not know")]
+    Unknown { origin: String },
+    #[error("{origin} has a value for `{key}` that is not valid")]
+    Invalid { key: &'static str, origin: String },
+    #[error(
+        "sslmode={mode} leaves open whether the connection is encrypted: write sslmode=verify-full or sslmode=disable"
+    )]
+    SslMode { mode: &'static str },
+    #[error("no PostgreSQL server is named: write its host into the URL, or set PGHOST")]
+    NoHost,
+    #[error(
+        "a service is named, but there is no service file: write ~/.pg_service.conf, or set PGSERVICEFILE"
+    )]
+    NoServiceFile,
+    #[error("{file} does not have the service that is named")]
+    NoService { file: Utf8PathBuf },
+    #[error("sslcert and sslkey belong together: write both into the URL")]
+    HalfACertificate,
+    #[error("other users may read {file}, which holds a secret: `chmod 600 {file}`")]
+    OpenToOthers { file: Utf8PathBuf },
+    #[error("{file} has no {what} that can be used")]
+    Unusable { file: Utf8PathBuf, what: &'static str },
+    #[error("cannot read {file}: {error}")]
+    File { file: Utf8PathBuf, error: io::Error },
+}
 
 impl Server {
+    /// The server that a URL names. What the URL leaves out comes from a service file, variables and a password file, as
+    /// with PostgreSQL's own programs.
+    pub fn read(url: &str, surroundings: &Surroundings<'_>) -> Result<Server, NotAServer> {
+        let settings = Settings::gather(url, surroundings)?;
+        let mut config = settings.config()?;
+        let tls = settings.trust(&config)?.map_or_else(|| Ok(Tls::default()), |trust| Tls::new(&trust))?;
+        config.ssl_mode(if tls.is_on() { SslMode::Require } else { SslMode::Disable });
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECTING);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("piton");
+        }
+        let place = place(&config);
+        Ok(Server { config, tls, clock: Clock::Server, place })
+    }
+
     /// The same server, with another clock.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Server {
@@ -42,6 +92,10 @@ impl Server {
 
     pub(super) fn config(&self) -> &Config {
         &self.config
+    }
+
+    pub(super) fn tls(&self) -> Tls {
+        self.tls.clone()
     }
 
     pub(super) fn clock(&self) -> Clock {
@@ -53,33 +107,25 @@ impl Server {
     }
 }
 
+/// The URL and the files that it names: what else is on the machine does not count.
 impl FromStr for Server {
     type Err = NotAServer;
 
     fn from_str(url: &str) -> Result<Server, NotAServer> {
-        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-            return Err(NotAServer);
-        }
-        let mut config = Config::from_str(url).map_err(|_| NotAServer)?;
-        if config.get_hosts().is_empty() {
-            return Err(NotAServer);
-        }
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECTING);
-        }
-        config.application_name("piton");
-        let place = place(&config);
-        Ok(Server { config, clock: Clock::Server, place })
+        Server::read(url, &Surroundings::with_variables(|_| None))
     }
 }
 
+/// The port of a host.
+pub(super) fn port(config: &Config, nth: usize) -> u16 {
+    config.get_ports().get(nth).or(config.get_ports().first()).copied().unwrap_or(5432)
+}
+
 fn place(config: &Config) -> String {
-    let port =
-        |nth: usize| config.get_ports().get(nth).or(config.get_ports().first()).copied().unwrap_or(5432);
     let host = |(nth, host): (usize, &Host)| match host {
-        Host::Tcp(name) => format!("{name}:{}", port(nth)),
+        Host::Tcp(name) => format!("{name}:{}", port(config, nth)),
         #[cfg(unix)]
-        Host::Unix(folder) => format!("{}:{}", folder.display(), port(nth)),
+        Host::Unix(folder) => format!("{}:{}", folder.display(), port(config, nth)),
     };
     let hosts: Vec<String> = config.get_hosts().iter().enumerate().map(host).collect();
     let user = config.get_user().map(|user| format!("{user}@")).unwrap_or_default();
@@ -103,7 +149,24 @@ mod tests {
         let server: Server = "postgres://me:s3cret@db.example:5433/shop".parse().unwrap();
         assert_eq!(server.place(), "postgres://me@db.example:5433/shop");
         assert!(!format!("{server:?}").contains("s3cret"));
-        for url in ["postgres://me:s3cret@db:port/x", "postgres:s3cret", "s3cret", "postgres://"] {
+        // Some have a character in the password that had to be encoded.
+        let urls = [
+            "postgres://me:s3cret@db:port/x",
+            "postgres:s3cret",
+            "s3cret",
+            "postgres://",
+            "postgres://me:1@s3cret@db/shop",
+            "postgres://me:1/s3cret@db/shop",
+            "postgres://me:1?s3cret@db/shop",
+            "postgres://me:1?s3cret=1@db/shop",
+            "postgres://me:1?host=s3cret@db/shop",
+            "postgres://me:%zzs3cret@db/shop",
+            "postgres://me:s3cret%0a@db/shop",
+            "postgres://me:s3cret@db/shop?sslmode=prefer",
+            "postgres://me:s3cret@db/shop?sslmode=s3cret",
+            "postgres://me@db/shop?s3cret=1",
+        ];
+        for url in urls {
             let error = url.parse::<Server>().unwrap_err();
             assert!(!format!("{error} {error:?}").contains("s3cret"), "{url}");
         }

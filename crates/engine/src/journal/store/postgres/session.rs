@@ -13,15 +13,22 @@ use futures_util::future::try_join;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, NoTls, Row, Statement};
+use tokio_postgres::{Client, Row, Statement};
 
 use super::server::Server;
+use super::tls::distrust;
 use super::{LOCK_SECONDS, dialect};
 use crate::journal::error::Trouble;
 use crate::journal::store::Value;
 
 /// Longer than the server waits for a lock. A connection that is silent for so long is given up.
 const SILENCE: Duration = Duration::from_secs(LOCK_SECONDS + 30);
+
+const SILENT: &str = "the server does not answer";
+
+/// What the client library says of it, and what helps.
+const NO_PASSWORD: &str = "invalid configuration: password missing";
+const NEEDS_PASSWORD: &str = "it asks for a password: set PGPASSWORD, or write one into ~/.pgpass";
 
 /// Answers that may be outstanding: so many are kept in memory.
 const OUTSTANDING: usize = 512;
@@ -38,8 +45,11 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn open(runtime: &Runtime, server: &Server) -> Result<Session, Trouble> {
-        let connecting = async { server.config().connect(NoTls).await };
-        let (client, connection) = runtime.block_on(connecting).map_err(|error| not_reached(&error))?;
+        // A server that accepts and says nothing would be waited for without an end.
+        let connecting = async { timeout(SILENCE, server.config().connect(server.tls())).await };
+        let connected =
+            runtime.block_on(connecting).map_err(|_| Trouble::Unreachable { detail: SILENT.to_owned() })?;
+        let (client, connection) = connected.map_err(|error| not_reached(&error))?;
         // An error of the connection is one of the statement that waits for its answer, too.
         runtime.spawn(async move { drop(connection.await) });
         Ok(Session {
@@ -129,7 +139,7 @@ impl Session {
         let trouble = match runtime.block_on(both) {
             Ok(Ok(((), answer))) => return Ok(answer),
             Ok(Err(error)) => Trouble::from(error),
-            Err(_) => Trouble::Interrupted { detail: "the server does not answer".to_owned() },
+            Err(_) => Trouble::Interrupted { detail: SILENT.to_owned() },
         };
         self.lost.set(self.is_lost() || matches!(trouble, Trouble::Interrupted { .. }));
         Err(trouble)
@@ -137,7 +147,10 @@ impl Session {
 }
 
 fn not_reached(error: &Failed) -> Trouble {
-    Trouble::Unreachable { detail: words(error) }
+    match distrust(error) {
+        Some(detail) => Trouble::NotTrusted { detail },
+        None => Trouble::Unreachable { detail: words(error).replace(NO_PASSWORD, NEEDS_PASSWORD) },
+    }
 }
 
 /// With its causes: the error of a connection says nothing by itself.
