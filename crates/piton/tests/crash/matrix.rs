@@ -201,9 +201,9 @@ fn killed((point, _, mode): &Case) -> Killed {
 fn killed_by(point: &str) -> Killed {
     match point.split_once('.') {
         Some(("keeper", _)) => Killed::Keeper,
-        // Files and slots are kept by threads of their own, and checks and agents are followed by others: beside whatever
-        // git is doing for another task.
-        Some(("check" | "files" | "slot" | "work", _)) => Killed::EngineOverGit,
+        // Files and slots are kept by threads of their own, and jobs, checks and agents are begun and followed by others:
+        // beside whatever git is doing for another task.
+        Some(("check" | "files" | "job" | "slot" | "work", _)) => Killed::EngineOverGit,
         _ => Killed::Engine,
     }
 }
