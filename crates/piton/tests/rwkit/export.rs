@@ -53,6 +53,9 @@ fn a_run_of_pitons_own_goes_on_as_a_list() {
 fn a_list_becomes_a_plan_of_pitons_own_with_the_same_tasks() {
     let sandbox = receipts("", "");
     let _ = sandbox.run("next --plan plans/1-1-receipts-todolist.md").exits(0);
+    let read_only = sandbox.run("export --dialect todo --out list").exits(2);
+    let _ = read_only.says("nothing was written").says("--dialect native").lacks("panicked");
+    assert!(!sandbox.exists("list"));
     let _ = sandbox.run("export --dialect native --out kept").exits(0);
     let told = |plan: &str| {
         let text = sandbox.run(&format!("plan {plan} --json")).exits(0).stdout;

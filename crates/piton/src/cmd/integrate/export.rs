@@ -67,6 +67,11 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
     let place = files::place(&project, &run, &state, &out);
     let source = Source { plan: &plan, state: &state, chronicle: &chronicle };
     let exported = export::export(source, to, &config, &place);
+    if exported.files.is_empty() {
+        let failure =
+            Failure::usage(format!("nothing was written: {}", note_lines(&exported.notes).join("; ")));
+        return Err(failure.hint(format!("piton export {run} --dialect native")));
+    }
     let paths: Vec<Utf8PathBuf> = exported.files.iter().map(|(name, _)| out.join(name)).collect();
     let there: Vec<String> =
         paths.iter().filter(|path| path.symlink_metadata().is_ok()).map(|path| shown(path)).collect();
