@@ -23,6 +23,7 @@ pub mod issues;
 pub mod journal;
 pub mod keeper;
 pub mod landed;
+pub mod lead;
 pub mod lock;
 mod memory;
 pub mod project;

@@ -8,13 +8,16 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Digest, RepoPath, RunId, TaskId};
 use piton_core::run::Run;
 
-use crate::disk;
 use crate::git::{self, GitError, Repo, Worktree};
-use crate::journal::Journal;
+use crate::journal::{Journal, JournalError, Server};
 use crate::lock::Lock;
+use crate::{disk, environment};
 
 /// How long a run's lock is waited for before another engine is believed to hold it.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The file in Piton's folder that says which server has the journal.
+const SERVER_FILE: &str = "journal.url";
 
 /// A project: a git repository, or a plain folder, in which an engine works in place.
 #[derive(Clone, Debug)]
@@ -22,6 +25,8 @@ pub struct Project {
     pub root: Utf8PathBuf,
     /// Piton's own folder: out of reach of `git clean`, the same from every worktree.
     pub home: Utf8PathBuf,
+    /// The server that has its journal; without one it is a file in Piton's folder.
+    server: Option<Server>,
     /// The folder it was found from: a branch is that of the checkout around it.
     from: Utf8PathBuf,
     /// Found when it is asked for: the ledger rarely needs git, and each question to it takes longer than
@@ -51,7 +56,74 @@ impl Project {
     }
 
     fn new(root: Utf8PathBuf, home: Utf8PathBuf, from: Utf8PathBuf, repo: OnceLock<Option<Repo>>) -> Project {
-        Project { root, home, from, repo, store: OnceLock::new() }
+        Project { root, home, server: None, from, repo, store: OnceLock::new() }
+    }
+
+    /// The same project, with its journal on a server.
+    #[must_use]
+    pub fn on(self, server: Server) -> Project {
+        environment::journal_is_on_a_server();
+        Project { server: Some(server), ..self }
+    }
+
+    /// The server that has its journal, if it is on one.
+    pub fn server(&self) -> Option<&Server> {
+        self.server.as_ref()
+    }
+
+    /// Open its journal for writing. It is created or upgraded if necessary.
+    pub fn journal(&self) -> Result<Journal, JournalError> {
+        match &self.server {
+            Some(server) => Journal::connect(server),
+            None => Journal::open(&self.home),
+        }
+    }
+
+    /// Open its journal for reading, if there is one. Nothing is ever written.
+    pub fn existing_journal(&self) -> Result<Option<Journal>, JournalError> {
+        match &self.server {
+            Some(server) => Journal::connect_existing(server),
+            None => Journal::open_existing(&self.home),
+        }
+    }
+
+    /// Whether there may be a journal. A server is not asked.
+    pub fn may_have_journal(&self) -> bool {
+        self.server.is_some() || Journal::exists(&self.home)
+    }
+
+    /// What this folder of Piton's is called where several machines meet.
+    pub fn home_id(&self) -> io::Result<String> {
+        let file = self.home.join("id");
+        disk::private_folder(&self.home)?;
+        match disk::create_new(&file, uuid::Uuid::now_v7().to_string().as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => std::fs::read_to_string(&file),
+        }
+    }
+
+    /// The URL, without a password, of the server that runs of this checkout were last begun on.
+    pub fn server_of_runs(&self) -> io::Result<Option<String>> {
+        match std::fs::read_to_string(self.home.join(SERVER_FILE)) {
+            Ok(url) => Ok(Some(url.trim().to_owned()).filter(|url| !url.is_empty())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Remember where the runs of this checkout are: on this server, or in Piton's folder.
+    pub fn remember_server(&self, url: Option<&str>) -> io::Result<()> {
+        let file = self.home.join(SERVER_FILE);
+        match url {
+            Some(url) => {
+                disk::private_folder(&self.home)?;
+                disk::replace(&file, format!("{url}\n").as_bytes())
+            }
+            None => match std::fs::remove_file(&file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+        }
     }
 
     /// The project of an ordinary repository that has a journal already, found without git. What was begun without git
@@ -65,7 +137,7 @@ impl Project {
             let common = git::common_dir(top)?;
             let root = common.parent().filter(|_| common.file_name() == Some(".git"))?;
             let project = Project::new(root.to_owned(), common.join("piton"), path.clone(), OnceLock::new());
-            Journal::exists(&project.home).then_some(project)
+            is_home(&project.home).then_some(project)
         };
         in_git().or_else(|| is_begun(top).then(|| Project::without_git(top)))
     }
@@ -108,7 +180,7 @@ impl Project {
 
     /// A plan in `.claude` is about the folder that holds it.
     fn without_git(path: &Utf8Path) -> Project {
-        let known = path.ancestors().find(|folder| Journal::exists(&folder.join(".piton")));
+        let known = path.ancestors().find(|folder| is_home(&folder.join(".piton")));
         let inside = path.ancestors().find(|folder| folder.file_name() == Some(".claude"));
         let root = known.or_else(|| inside?.parent()).unwrap_or(path);
         let (root, from, home) = (root.to_owned(), path.to_owned(), root.join(".piton"));
@@ -151,7 +223,13 @@ impl Project {
         self.home.join(format!("locks/plan-{}.lock", digest.short()))
     }
 
-    /// Whether an engine works on the run now. Asks without leaving anything behind.
+    /// Whether an engine works on the run now, here or elsewhere.
+    pub fn is_led(&self, journal: &Journal, run: &RunId) -> bool {
+        let elsewhere = || journal.leader(run).ok().flatten().is_some_and(|leader| leader.is_alive());
+        self.engine_lives(run) || elsewhere()
+    }
+
+    /// Whether an engine works on the run now on this machine. Asks without leaving anything behind.
     pub fn engine_lives(&self, run: &RunId) -> bool {
         Lock::is_held(&self.engine_lock_path(run))
     }
@@ -259,6 +337,11 @@ impl Project {
         }
         Ok(())
     }
+}
+
+/// Whether runs were begun from this folder of Piton's.
+fn is_home(folder: &Utf8Path) -> bool {
+    Journal::exists(folder) || folder.join(SERVER_FILE).is_file()
 }
 
 /// Take the folder of worktrees away if that was the last of it: only empty folders go, and only those that Piton names

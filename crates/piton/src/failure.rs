@@ -7,6 +7,7 @@ use piton_engine::drive::EngineError;
 use piton_engine::files::FilesError;
 use piton_engine::git::GitError;
 use piton_engine::journal::{CommandError, JournalError};
+use piton_engine::lead::NoLead;
 use piton_engine::takeover::AdoptError;
 
 pub(crate) const ERROR: u8 = 1;
@@ -118,9 +119,21 @@ impl From<EngineError> for Failure {
             EngineError::Refused(refusal) => refusal.into(),
             EngineError::Git(error) => error.into(),
             EngineError::Journal(error) => error.into(),
-            EngineError::Io { .. } | EngineError::Keeper(_) | EngineError::Overtaken => {
-                Failure::new(error.to_string())
+            EngineError::NoLead(NoLead::Journal(error)) => error.into(),
+            EngineError::NoLead(ref no @ NoLead::Elsewhere(ref leader)) => {
+                let seat = &leader.seat;
+                let failure = Failure::new(no.to_string());
+                match leader.is_alive() {
+                    true => failure.hint("piton status").hint("piton stop"),
+                    false => {
+                        failure.hint(format!("piton run   in {}, on {}, resumes it", seat.path, seat.host))
+                    }
+                }
             }
+            EngineError::NoLead(NoLead::Io { .. })
+            | EngineError::Io { .. }
+            | EngineError::Keeper(_)
+            | EngineError::Overtaken => Failure::new(error.to_string()),
         }
     }
 }

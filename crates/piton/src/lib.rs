@@ -25,6 +25,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::cmd::integrate::completions;
 use crate::cmd::mistyped;
+use crate::runs::location;
 
 /// All of the program. A program that adds a system of its own calls it, too.
 #[must_use]
@@ -55,6 +56,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(failure.exit);
         }
     };
+    location::set(cli.journal);
     match cmd::dispatch(&cli.command) {
         Ok(exit) => ExitCode::from(exit),
         Err(failure) => {

@@ -31,7 +31,7 @@ pub(crate) use session::OVER_BUDGET;
 #[doc(hidden)]
 pub use session::Session;
 pub use session::before;
-pub(crate) use start::{NOT_INHERITED, as_begun, prompt_of, start};
+pub(crate) use start::{as_begun, prompt_of, start};
 pub(crate) use tools::{BIN, shell_name};
 pub(crate) use trial::TRIAL_JOB;
 pub use trial::{Trial, stop, trial, version};

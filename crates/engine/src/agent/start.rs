@@ -13,21 +13,8 @@ use super::machine::Here;
 use super::place::Place;
 use super::session::Session;
 use super::tools::KNOWN;
-use crate::disk;
 use crate::keeper::{Fence, Job, JobSpec, StopSignal};
-
-/// Variables that would make an agent's git, or the Piton it calls, work in another place.
-pub(crate) const NOT_INHERITED: [&str; 9] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "PITON_CRASH",
-    "PITON_CRASH_TRACE",
-    "PITON_PAUSE",
-];
+use crate::{disk, environment};
 
 /// Temporary files of a client that gets a folder for its own.
 const TEMPORARY: &str = "tmp";
@@ -123,7 +110,8 @@ fn job(launch: Launch, agent: &Agent, place: &Place<'_>) -> JobSpec {
         job.env.remove(name);
         job.secrets.insert(name.to_owned(), value);
     }
-    job.env_remove = NOT_INHERITED.iter().chain(launch.env_remove).map(|name| (*name).to_owned()).collect();
+    job.env_remove =
+        environment::not_inherited().chain(launch.env_remove.iter().copied()).map(str::to_owned).collect();
     job.stdin = (!launch.reads_prompt_file).then(|| place.prompt.to_owned());
     job.fence = launch.needs_fence.then(|| Fence { writable: Vec::new(), required: true, view: false });
     job.stop_signal = match launch.stop {

@@ -12,7 +12,7 @@ use piton_core::run::{CheckResult, Run, Verdict};
 use super::{AgentJob, Bench, NoResult, is_work, on_commit};
 use crate::check_worktrees::{NoWorktree, Places, Pool, WorkFolder};
 use crate::git::{GitError, Repo};
-use crate::journal::{CommandError, Journal, JournalError};
+use crate::journal::{CommandError, JournalError};
 use crate::keeper::{Job, KeeperError};
 use crate::project::Project;
 use crate::prompts::NoPrompts;
@@ -210,10 +210,10 @@ fn book(
     agents: &BTreeMap<String, Agent>,
     begun: &[AgentJob],
 ) -> Result<(), JournalError> {
-    if begun.is_empty() || !Journal::exists(&project.home) {
+    if begun.is_empty() || !project.may_have_journal() {
         return Ok(());
     }
-    let mut journal = Journal::open(&project.home)?;
+    let mut journal = project.journal()?;
     let fence = journal.task(run, task)?.map(|task| task.fence).unwrap_or_default();
     for spent in begun.iter().filter_map(|at| at.spent(agents, task, fence, "")) {
         match journal.command(run, &spent, clock::now()) {
@@ -230,7 +230,7 @@ fn touches_work(project: &Project, facts: Option<&Run>, files: &[String]) -> boo
 }
 
 fn facts(project: &Project, run: &RunId) -> Result<Option<Run>, JournalError> {
-    let journal = Journal::open_existing(&project.home)?;
+    let journal = project.existing_journal()?;
     Ok(journal.map(|journal| journal.facts(run)).transpose()?.flatten())
 }
 

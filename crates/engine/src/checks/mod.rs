@@ -22,7 +22,7 @@ use crate::check_worktrees::{Kind, Lease, NoWorktree, Places, Pool};
 use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome, with_pipefail};
 use crate::project::Project;
 use crate::sandbox::{self, Guard};
-use crate::{agent, clock, crash, disk};
+use crate::{agent, clock, crash, disk, environment};
 
 pub use asked::{NoReport, run_all, run_all_on};
 pub(crate) use passed::Passed;
@@ -199,7 +199,7 @@ impl Bench<'_> {
             if reviewer.is_some() {
                 spec.env.extend(self.reviewers_env.clone());
             }
-            spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
+            spec.env_remove = environment::not_inherited().map(str::to_owned).collect();
             spec.wall_ms = Some(check.timeout.0);
             if let Some(client) = reviewer.as_ref().and_then(|agent| self.agents.get(agent)) {
                 let enclosed = self.guard.enclose(client, &mut spec, &job, &self.cwd);
@@ -258,7 +258,7 @@ impl Bench<'_> {
             let job = Job::at(self.jobs.join(format!("{}.set-up{place}.{}", self.name, clock::now().0)));
             let mut spec = JobSpec::new(command.words(), lease.path());
             spec.env = self.env.clone();
-            spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
+            spec.env_remove = environment::not_inherited().map(str::to_owned).collect();
             spec.wall_ms = Some(SET_UP.0);
             if !begin(&job) {
                 return Err(NoResult::Stopped);

@@ -36,7 +36,7 @@ impl Loop<'_> {
     /// the run only if a person removed the lock file.
     pub(super) fn owns_the_run(&self) -> Result<(), EngineError> {
         match self.state.run().and_then(|run| run.engine.as_ref()) {
-            Some(engine) if *engine == self.name => Ok(()),
+            Some(engine) if *engine == self.name && !self.lead.is_lost() => Ok(()),
             _ => Err(EngineError::Overtaken),
         }
     }

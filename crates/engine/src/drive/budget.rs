@@ -103,11 +103,11 @@ impl Gauge {
 
     fn live(&mut self, now: Timestamp) -> Live {
         if self.started.is_none() {
-            self.started = self.job.started_at_ms().map(Timestamp);
+            self.started = self.job.started_at();
         }
         let Some(started) = self.started else { return Live::default() };
         if self.ended.is_none() {
-            self.ended = self.job.outcome().ok().flatten().map(|outcome| Timestamp(outcome.ended_at_ms));
+            self.ended = self.job.outcome().ok().flatten().map(|outcome| outcome.ended_at());
         }
         let worked = Span(self.ended.unwrap_or(now).since(started).0.saturating_sub(DOUBT.0));
         let Some(meter) = &mut self.meter else { return Live { worked, ..Live::default() } };

@@ -12,7 +12,7 @@ use super::budget;
 use super::order::{Order, Trouble};
 use crate::check_worktrees::Kind;
 use crate::keeper::Ended;
-use crate::{agent, checks, clock, crash, sandbox, secrets};
+use crate::{agent, checks, clock, crash, environment, sandbox, secrets};
 
 /// No agent gets longer than this to think about one failure while a task waits for it.
 const LONGEST: Span = Span::minutes(15);
@@ -101,7 +101,7 @@ fn ask(
     }
     let mut spec = checks::review(client, &text, &job, lease.path(), fenced)?;
     spec.env.extend(agent::environment(&order.run.id, &order.task.id, order.task.attempt));
-    spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
+    spec.env_remove = environment::not_inherited().map(str::to_owned).collect();
     spec.wall_ms = Some(LONGEST.min(order.spec.timeout).0);
     order.guard().enclose(client, &mut spec, &job, lease.path())?;
     if !order.running.begin(&job, Some(name)) {

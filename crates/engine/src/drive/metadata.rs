@@ -9,6 +9,7 @@ use super::order::{Order, Trouble};
 use crate::git::metadata_is_changed;
 use crate::keeper::{Job, Outcome};
 use piton_core::order::Pairs;
+use piton_core::time::Timestamp;
 
 /// SQLite sets the owner of its own files.
 const JOURNAL: &str = "piton.db";
@@ -39,7 +40,8 @@ pub(super) fn put_back(before: &Modes) -> Vec<String> {
 /// The files of which something other than the content has changed since the job began: in Piton's own folder, and
 /// among the person's tracked files.
 pub(super) fn touched(order: &Order, outcome: &Outcome) -> Result<Vec<String>, Trouble> {
-    let since = outcome.started_at();
+    // By this machine's clock, as its files.
+    let since = Timestamp(outcome.started_at_ms);
     let is_journal = |path: &Utf8Path| path.file_name().is_some_and(|name| name.starts_with(JOURNAL));
     let own = inside(&order.site.project.home).into_iter();
     let own = own.filter(|path| !is_journal(path) && metadata_is_changed(path, since));

@@ -52,6 +52,7 @@ use crate::checks::Passed;
 use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
 use crate::keeper::{Job, KeeperError};
+use crate::lead::{Lead, NoLead};
 use crate::lock::Lock;
 use crate::project::Project;
 use crate::{clock, crash, disk, memory};
@@ -85,6 +86,8 @@ pub enum EngineError {
     Keeper(#[from] KeeperError),
     #[error("{0}")]
     Refused(Refusal),
+    #[error(transparent)]
+    NoLead(#[from] NoLead),
     #[error("another engine has taken over this run")]
     Overtaken,
     #[error("{what}: {source}")]
@@ -188,6 +191,8 @@ struct Loop<'o> {
     state: State,
     run: RunId,
     name: String,
+    /// Given back before the run's lock, which the site holds.
+    lead: Lead,
     site: Arc<Site>,
     plan_now: PlanNow,
     undecided: Undecided,
@@ -236,6 +241,7 @@ impl<'o> Loop<'o> {
             summary,
             no_wait,
         } = engine;
+        let lead = Lead::take(&project, &run)?;
         let state = journal.load(&run)?;
         let passes = journal.passes(&run, Passed::since(clock::now()), Passed::MOST)?;
         // Git children of this engine hold its lock, so that none of them outlives it unseen.
@@ -250,6 +256,7 @@ impl<'o> Loop<'o> {
             state,
             run,
             name: name.clone(),
+            lead,
             site: Arc::new(Site {
                 project,
                 repo,

@@ -14,7 +14,7 @@ use crate::agent::PROMPT;
 use crate::check_worktrees::{CopyError, copy_file, files_to_copy};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Rescued, Worktree};
 use crate::keeper::{Ended, Job, JobSpec, Outcome};
-use crate::{agent, checks, crash, disk, warm};
+use crate::{agent, checks, crash, disk, environment, warm};
 
 /// How much of the end of an agent's output is looked at.
 const TAIL: usize = 16 * 1024;
@@ -212,7 +212,7 @@ fn set_up(order: &Order) -> Result<(), Trouble> {
     let Some(command) = &setup.setup else { return Ok(()) };
     let mut spec = JobSpec::new(command.words(), &path);
     spec.env = agent::environment(&order.run.id, &order.task.id, order.task.attempt);
-    spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
+    spec.env_remove = environment::not_inherited().map(str::to_owned).collect();
     spec.wall_ms = Some(checks::SET_UP.0);
     spec.synced = order.touched()?;
     let job = order.job("setup");

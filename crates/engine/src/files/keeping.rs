@@ -48,7 +48,7 @@ impl Keeping {
         take_up: TakeUp,
         warn: impl Fn(&FilesError) + Send + Sync + 'static,
     ) -> Result<Option<Keeping>, FilesError> {
-        let mut journal = Journal::open(&project.home)?;
+        let mut journal = project.journal()?;
         let warn: Arc<dyn Fn(&FilesError) + Send + Sync> = Arc::new(warn);
         let mut aide = ClaimThreads {
             warn: warn.clone(),

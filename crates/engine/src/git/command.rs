@@ -14,6 +14,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
 use super::error::GitError;
+use crate::environment;
 use crate::lock::Lock;
 
 /// `merge-tree --write-tree` came with 2.38; the rest of what we use is older.
@@ -458,6 +459,9 @@ impl Call<'_> {
             if key.to_string_lossy().starts_with("GIT_") {
                 command.env_remove(key);
             }
+        }
+        for name in environment::of_journal() {
+            command.env_remove(name);
         }
         // Piton handles Ctrl-C: it must not cut off a git command halfway.
         #[cfg(unix)]

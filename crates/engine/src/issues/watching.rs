@@ -45,7 +45,7 @@ impl Watching {
         wishes: Wishes,
         warn: impl Fn(&str) + Send + 'static,
     ) -> Result<Watching, IssuesError> {
-        let mut journal = Journal::open(&project.home)?;
+        let mut journal = project.journal()?;
         let state = journal.load(run)?;
         let folder = project.home.join("runs").join(run.as_str());
         let reported = folder.join("issues-reported.json");

@@ -82,6 +82,11 @@ pub enum Trouble {
         "the connection broke during a commit ({detail}); start again to see whether the last change was saved"
     )]
     InDoubt { detail: String },
+    #[error(
+        "the server no longer has event {seq}, which it had confirmed: it was replaced by a standby that is not \
+         synchronous, or restored from a backup. Start again: what has landed is learnt from git"
+    )]
+    Rewound { seq: u64 },
     #[error("the server is a standby, which cannot be written to: name the primary")]
     Standby,
     #[error("the server has {setting} = {found}, so that changes may be lost: set it to {need}")]
@@ -113,6 +118,7 @@ impl Trouble {
                 | Trouble::Damaged { .. }
                 | Trouble::Removed { .. }
                 | Trouble::InDoubt { .. }
+                | Trouble::Rewound { .. }
         )
     }
 

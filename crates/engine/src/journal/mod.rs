@@ -8,10 +8,14 @@
 //! The events are the truth. Tasks, links, counts and facts are a cache: [`Journal::prove`] compares them with the
 //! fold, [`Journal::rebuild`] makes them again.
 
+mod append;
 mod clean;
+mod confirmed;
+mod copy;
 mod costs;
 mod error;
 mod lanes;
+mod lead;
 mod made;
 mod past;
 mod prove;
@@ -33,10 +37,13 @@ use piton_core::run::{Closed, Counts, Recorded, Refusal, StopMode, StopReason};
 use piton_core::time::{Span, Timestamp};
 use serde::Deserialize;
 
+pub use copy::Copied;
 pub use error::{CommandError, JournalError, Trouble};
+pub use lead::{Leader, Seat};
 pub use recover::{Recovery, Salvaged};
 pub use store::{Clock, NotAServer, Server, Surroundings};
 
+use confirmed::Confirmed;
 use store::{Postgres, Store};
 
 /// An open journal: one connection, to be used by one thread at a time.
@@ -50,6 +57,8 @@ pub struct Journal {
     seen: Option<(RunId, i64, u64)>,
     /// The run that was committed to last, and its number, which it keeps.
     number: Option<(RunId, i64)>,
+    /// The last event that a server has confirmed.
+    confirmed: Option<Confirmed>,
     /// Tasks read by the last one-shot command.
     loaded: usize,
     /// The time of its last event, if it ends in the past.
@@ -145,7 +154,16 @@ impl Journal {
     }
 
     fn new(store: Store, writable: bool) -> Journal {
-        Journal { store, writable, broken: false, seen: None, number: None, loaded: 0, moment: None }
+        Journal {
+            store,
+            writable,
+            broken: false,
+            seen: None,
+            number: None,
+            confirmed: None,
+            loaded: 0,
+            moment: None,
+        }
     }
 
     /// Close tidily: what is in the log goes into the database, if no other process has it open. A journal that is only
@@ -158,6 +176,14 @@ impl Journal {
     /// The file that holds it, or the database on a server, without its password.
     pub fn place(&self) -> &str {
         self.store.place()
+    }
+
+    /// The file that holds it, unless it is on a server.
+    pub fn file(&self) -> Option<&Utf8Path> {
+        match &self.store {
+            Store::Sqlite(db) => Some(db.path()),
+            Store::Postgres(_) => None,
+        }
     }
 
     pub fn sqlite_version() -> &'static str {

@@ -9,7 +9,7 @@ use piton_core::time::Timestamp;
 use super::error::{JournalError, Trouble};
 use super::rows::key;
 use super::store::{self, Store, values};
-use super::{Journal, query, write};
+use super::{Journal, append, query};
 
 impl Journal {
     /// A run as it was after this event, without the other runs; `None` if that event does not exist. It costs as much as to
@@ -21,12 +21,12 @@ impl Journal {
             let transaction = memory.begin_writing(run)?;
             let Some(moment) = copy(db, &memory, run, head.no, seq)? else { return Ok(None) };
             let mut ran = Vec::new();
-            write::rebuild_rows(&memory, run, |recorded| {
+            append::rebuild_rows(&memory, run, |recorded| {
                 if let Event::Noted { note: Note::ChecksRan { runs, .. }, .. } = &recorded.event {
                     ran.extend(runs.iter().cloned());
                 }
             })?;
-            write::count_checks(&memory, head.no, &ran)?;
+            append::count_checks(&memory, head.no, &ran)?;
             transaction.commit()?;
             Ok(Some((memory, moment)))
         })?;

@@ -7,11 +7,11 @@ use piton_core::plan::{RunId, TaskId};
 use piton_core::run::State;
 
 use super::Journal;
+use super::append::Around;
 use super::error::{JournalError, Trouble};
 use super::query::{self, Head};
 use super::rows::{CellRow, LAYOUT, TaskRow, commits_of, key, unkey};
 use super::store::{Store, values};
-use super::write::Around;
 use super::{costs, made, remarks};
 
 /// At most so many differences are listed; the rest is counted.

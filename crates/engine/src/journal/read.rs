@@ -10,6 +10,7 @@ use piton_core::run::{
 };
 use piton_core::time::{Span, Timestamp};
 
+use super::confirmed::Confirmed;
 use super::error::{JournalError, Trouble};
 use super::lanes::{has_turn, lane, lanes_of};
 use super::query::{self, Head, NextTasks};
@@ -77,6 +78,7 @@ impl Journal {
         self.check_footing().map_err(|trouble| self.error(trouble))?;
         let (version, news) = self.reading(|db| {
             let version = db.version()?;
+            self.confirmed.as_ref().map_or(Ok(()), |confirmed| confirmed.check(db))?;
             if self.seen.as_ref().is_some_and(|(r, v, s)| r == run && *v == version && *s == state.seq()) {
                 return Ok((version, Vec::new()));
             }
@@ -86,6 +88,9 @@ impl Journal {
         // The process that appended them has written their rows too.
         state.take_changes();
         self.seen = Some((run.clone(), version, state.seq()));
+        if let Some(last) = news.last() {
+            self.confirmed = Confirmed::by(&self.store, run, last).map_err(|trouble| self.error(trouble))?;
+        }
         Ok(news)
     }
 

@@ -19,7 +19,7 @@ use super::Journal;
 use super::error::{JournalError, Trouble};
 use super::rows::{key, unkey, unsigned};
 use super::store::{self, FILE, Sqlite, Store, with_companions};
-use super::{prove, query, write};
+use super::{append, prove, query};
 use crate::disk;
 use crate::lock::Lock;
 
@@ -311,6 +311,6 @@ fn write_run(db: &Store, events: &[Recorded]) -> Result<(), Trouble> {
     query::fold(&mut state, events)?;
     let Some(run) = state.run().map(|run| run.id.clone()) else { return Ok(()) };
     let transaction = db.begin_writing(&run)?;
-    write::record(db, &run, None, &mut state, events.iter().map(|recorded| (recorded, None)))?;
+    append::record(db, &run, None, &mut state, events.iter().map(|recorded| (recorded, None)))?;
     transaction.commit()
 }

@@ -198,12 +198,9 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub fn started_at(&self) -> Timestamp {
-        Timestamp(self.started_at_ms)
-    }
-
+    /// By the clock that decisions go by.
     pub fn ended_at(&self) -> Timestamp {
-        Timestamp(self.ended_at_ms)
+        clock::noted_here(Timestamp(self.ended_at_ms))
     }
 }
 
@@ -411,7 +408,12 @@ impl Job {
         disk::write(&self.dir.join("stop"), b"")
     }
 
-    /// When its child was started, in milliseconds; `None` if it was not yet.
+    /// When its child was started; `None` if it was not yet.
+    pub fn started_at(&self) -> Option<Timestamp> {
+        self.started_at_ms().map(|at| clock::noted_here(Timestamp(at)))
+    }
+
+    /// The same in milliseconds, by this machine's clock.
     pub fn started_at_ms(&self) -> Option<i64> {
         Some(self.started().ok()??.at_ms)
     }

@@ -33,7 +33,7 @@ pub struct Site<'a> {
 /// The runs that keep their worktrees. An earlier run of this plan is abandoned for this one, unless it is worked on.
 pub fn other_runs(project: &Project, journal: &Journal, plan: &Utf8Path) -> Result<Vec<RunId>, JournalError> {
     let mut others = journal.runs()?;
-    others.retain(|run| run.plan != plan || project.engine_lives(&run.id));
+    others.retain(|run| run.plan != plan || project.is_led(journal, &run.id));
     Ok(others.into_iter().map(|run| run.id).collect())
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use piton_core::plan::RunId;
-use piton_core::run::{Command, Recorded};
+use piton_core::run::{Command, Recorded, State};
 use piton_engine::journal::{CommandError, Journal, JournalError, Trouble};
 use piton_testkit::postgres::{Moment, PASSWORD, Proxy, Server};
 use piton_testkit::sandbox::until;
@@ -222,4 +222,50 @@ fn a_server_that_begins_to_lose_commits_gets_none() {
         matches!(error.trouble, Trouble::Setting { .. }).then_some(())
     };
     until("the new setting", refused);
+}
+
+/// A server with a standby that has what was committed by now, a journal that knows both, and its run.
+fn with_standby() -> Option<(Server, Server, Journal, State)> {
+    let server = Server::start().map_err(skipped).ok()?;
+    let url = server.database();
+    drop(open(&url));
+    let standby = server.standby();
+    let hosts = format!("127.0.0.1:{},127.0.0.1:{}/", server.port(), standby.port());
+    let mut journal = open(&url.replace(&format!("127.0.0.1:{}/", server.port()), &hosts));
+    let mut state = State::new();
+    journal.commit(&run_id(), &mut state, &[create(small())], at(0)).unwrap();
+    let events = "SELECT count(*) FROM piton.events";
+    until("the standby has it", || (server.sql(&url, events) == standby.sql(&url, events)).then_some(()));
+    Some((server, standby, journal, state))
+}
+
+#[test]
+fn a_failover_to_a_standby_that_has_everything_is_survived() {
+    let Some((server, standby, mut journal, mut state)) = with_standby() else { return };
+    server.kill();
+    standby.sql("postgres", "SELECT pg_promote()");
+    let done = journal.commit(&run_id(), &mut state, &[start("a")], at(1)).unwrap();
+    assert_eq!(done.outcomes.len(), 1);
+    assert_eq!(journal.prove(&run_id()).unwrap(), Vec::<String>::new());
+    assert_eq!(journal.load(&run_id()).unwrap().seq(), state.seq());
+}
+
+#[test]
+fn a_failover_that_lost_commits_ends_whoever_had_seen_them() {
+    let Some((server, standby, mut journal, mut state)) = with_standby() else { return };
+    standby.kill();
+    journal.commit(&run_id(), &mut state, &[start("a")], at(1)).unwrap();
+    server.kill();
+    standby.start_again();
+    standby.sql("postgres", "SELECT pg_promote()");
+    // As many events as were lost, so that only their content tells.
+    let there = format!("postgres://piton:{PASSWORD}@127.0.0.1:{}/test_0", standby.port());
+    let mut other = open(&there);
+    other.command(&run_id(), &start("c"), at(2)).unwrap();
+    assert_eq!(other.load(&run_id()).unwrap().seq(), state.seq());
+    let error = journal.commit(&run_id(), &mut state, &[done("a")], at(3)).unwrap_err();
+    assert!(matches!(error.trouble, Trouble::Rewound { seq } if seq == state.seq()), "{error}");
+    let error = journal.catch_up(&run_id(), &mut state).unwrap_err();
+    assert!(matches!(error.trouble, Trouble::Closed), "{error}");
+    assert_eq!(other.prove(&run_id()).unwrap(), Vec::<String>::new());
 }

@@ -77,6 +77,18 @@ use crate::runs::report::ReportArgs;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,
+    /// Where the journal is: postgres://USER@HOST/DATABASE, or `here` [default: as piton.toml says, else where the runs of
+    /// this checkout are]
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "PITON_JOURNAL",
+        hide_env_values = true,
+        hide_short_help = true,
+        help_heading = "Which run"
+    )]
+    pub journal: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -214,7 +226,7 @@ pub(crate) enum Command {
     Orient(Deferred<OrientArgs>),
     /// Summarize how far the run is
     Progress(Deferred<OfRun>),
-    /// Add entries to the run's journal
+    /// Add entries to the run's journal, or keep it in another place
     Journal(JournalArgs),
     /// Manage the rules that everyone who works on the run follows
     Guardrail(GuardrailArgs),

@@ -101,7 +101,7 @@ impl Observer for Watched {
 
 /// The thread: it looks whenever something happened.
 fn work(mut teller: Teller, wakes: &Receiver<Wake>) {
-    let mut journal = match Journal::open(&teller.project.home) {
+    let mut journal = match teller.project.journal() {
         Ok(journal) => journal,
         Err(error) => return teller.complain(ALL, &error.to_string()),
     };

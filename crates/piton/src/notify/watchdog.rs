@@ -13,7 +13,6 @@ use std::time::Duration;
 use camino::Utf8PathBuf;
 use piton_core::plan::RunId;
 use piton_core::run::{Run, StopReason};
-use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +99,7 @@ pub(crate) fn watch() -> Outcome<Exit> {
         if stands && !project.engine_lives(&run) {
             // It may be gone by now. Then paths in the message are whole.
             let _ = std::env::set_current_dir(&folder);
-            let mut journal = Journal::open(&project.home)?;
+            let mut journal = project.journal()?;
             let mut teller = Teller::new(&project, &run, wanted);
             teller.look(&mut journal, Some(None));
             while !teller.fresh.is_empty() {
@@ -115,7 +114,7 @@ pub(crate) fn watch() -> Outcome<Exit> {
 
 /// The run as it is now. The journal stays open for no longer than that.
 fn facts(project: &Project, run: &RunId) -> Outcome<Option<Run>> {
-    let journal = Journal::open_existing(&project.home)?;
+    let journal = project.existing_journal()?;
     journal.map(|journal| standing::facts(&journal, run)).transpose()
 }
 

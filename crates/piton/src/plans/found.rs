@@ -165,7 +165,7 @@ fn nearest(plan: &Utf8Path, project: &Utf8Path) -> Config {
     text.map(|text| read_config(&text).0).unwrap_or_default()
 }
 
-pub(super) fn config_file(folder: &Utf8Path) -> Option<Utf8PathBuf> {
+pub(crate) fn config_file(folder: &Utf8Path) -> Option<Utf8PathBuf> {
     for folder in folder.ancestors() {
         let path = folder.join("piton.toml");
         if path.is_file() {

@@ -11,7 +11,7 @@ mod unchanged;
 
 pub(crate) use around::{checks, ci_files, files_at, parts_of};
 pub(crate) use disk::OnDisk;
-pub(crate) use found::{FoundPlan, How, config, folder_of, notify, requests, stays_inside};
+pub(crate) use found::{FoundPlan, How, config, config_file, folder_of, notify, requests, stays_inside};
 pub(crate) use issues::{is_beads, watch as watch_issues};
 pub(crate) use seen::{below, seen};
 pub(crate) use state::{Aside, left};
@@ -32,7 +32,7 @@ use piton_engine::secrets;
 use crate::failure::{Failure, Outcome};
 use crate::paths::{here, shown, typed};
 use crate::plans::around::{detected, root};
-use crate::plans::found::{Read, config_file, file_of, pictured};
+use crate::plans::found::{Read, file_of, pictured};
 use crate::ui;
 
 /// Folders below a plan's own that are looked into.

@@ -2,7 +2,6 @@
 
 use camino::Utf8Path;
 use piton_core::plan::TaskId;
-use piton_engine::journal::Journal;
 
 use crate::args::{Loudness, Which};
 use crate::failure::Outcome;
@@ -29,7 +28,7 @@ pub(crate) fn run_for_ledger(which: &Which, task: Option<&TaskId>) -> Outcome<Fo
         ..RunArgs::of_plan(given.clone(), Loudness::default())
     };
     let project = begin::project_of(&flags, &found)?;
-    let mut journal = Journal::open(&project.home)?;
+    let mut journal = project.journal()?;
     if let Some(run) = known::run_of_plan(&journal, &found.path)? {
         if let Some(stamp) = stamp {
             stamp.keep(&project, &found, &found.plan.hash());
@@ -59,10 +58,10 @@ fn known_run(plan: &Utf8Path, stamp: &Stamp, which: &Which) -> Outcome<Option<Fo
     // An error here occurs again when the plan is read, and is reported then.
     let project = find::of_plan(plan, which.project_path.as_deref()).ok();
     let Some(project) = project.filter(|project| stamp.hash(project).is_some()) else { return Ok(None) };
-    if !Journal::exists(&project.home) {
+    if !project.may_have_journal() {
         return Ok(None);
     }
-    let journal = Journal::open(&project.home)?;
+    let journal = project.journal()?;
     let run = known::run_of_plan(&journal, plan)?;
     Ok(run.map(|run| FoundRun { project, journal, run }))
 }

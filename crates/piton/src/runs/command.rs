@@ -42,7 +42,7 @@ pub(crate) fn go_on(found: &FoundRun, json: bool) -> Outcome<Exit> {
     let facts = standing::facts(&found.journal, &found.run)?;
     // A run that no engine has ever worked on is driven by hand.
     let had_engine = facts.engine.is_some() || facts.stopped.is_some();
-    if !json && had_engine && !found.project.engine_lives(&found.run) {
+    if !json && had_engine && !found.project.is_led(&found.journal, &found.run) {
         let plan = typed(Utf8Path::new(&facts.plan));
         ui::hint(format!("piton run {plan}   resumes it"));
     }

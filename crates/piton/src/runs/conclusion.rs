@@ -4,7 +4,6 @@ use piton_core::plan::RunId;
 use piton_core::run::StopReason;
 use piton_core::system::Conclusion;
 use piton_engine::git;
-use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
 use crate::failure::{Failure, Outcome};
@@ -19,7 +18,7 @@ pub(crate) enum Delivery {
 }
 
 pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, delivery: Delivery) -> Outcome {
-    let Some(mut journal) = Journal::open_existing(&project.home)? else { return Ok(()) };
+    let Some(mut journal) = project.existing_journal()? else { return Ok(()) };
     let system = standing::facts(&journal, run)?.settings.form.system();
     let Some(conclusion) = system.conclusion() else { return Ok(()) };
     let (state, chronicle) = (journal.load(run)?, journal.chronicle(run)?);

@@ -3,16 +3,17 @@
 use camino::Utf8PathBuf;
 use piton_core::plan::{Oid, Per, RunId, Whole};
 use piton_core::run::{Command, NewRun, State};
+use piton_engine::drive::EngineError;
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
-use piton_engine::{clock, disk};
+use piton_engine::{clock, disk, lead};
 
 use crate::failure::{Failure, Outcome};
 use crate::paths::{self, typed};
 use crate::plans::FoundPlan;
-use crate::runs::find;
 use crate::runs::flags::RunArgs;
+use crate::runs::{find, location};
 
 /// The command that makes a run for an engine.
 pub(crate) fn creation(
@@ -66,8 +67,16 @@ fn own_branch(project: &Project, run: &RunId, tip: Option<&Oid>) -> Outcome<Stri
 /// Make a run and all it begins with, in one transaction.
 pub(crate) fn begin(journal: &mut Journal, project: &Project, run: &RunId, commands: &[Command]) -> Outcome {
     disk::private_folder(&project.home).map_err(Failure::io(format!("cannot create {}", project.home)))?;
+    let plan = commands.iter().find_map(|command| match command {
+        Command::Create(new) => Some(new.plan_path.as_str()),
+        _ => None,
+    });
+    location::settle(project, plan.unwrap_or_default())?;
     let done = journal.commit(run, &mut State::new(), commands, clock::now())?;
-    done.outcomes.into_iter().find_map(Result::err).map_or(Ok(()), |refusal| Err(refusal.into()))
+    if let Some(refusal) = done.outcomes.into_iter().find_map(Result::err) {
+        return Err(refusal.into());
+    }
+    Ok(lead::settle(project, journal, run).map_err(EngineError::from)?)
 }
 
 /// The branch work lands on.

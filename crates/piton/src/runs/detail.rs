@@ -35,7 +35,7 @@ pub(crate) fn detail(project: &Project, journal: &Journal, run: &RunId, id: &Tas
     // A folder of a later start is not part of the past, and neither is a later end.
     let moment = journal.moment();
     let is_known = |job: &&Listed| {
-        let is_begun = |moment| Job::at(&job.path).started_at_ms().is_none_or(|at| Timestamp(at) <= moment);
+        let is_begun = |moment| Job::at(&job.path).started_at().is_none_or(|at| at <= moment);
         job.fence <= task.fence && moment.is_none_or(is_begun)
     };
     let known = jobs.all.iter().filter(is_known);
@@ -97,8 +97,8 @@ fn job_document(
     moment: Option<Timestamp>,
 ) -> Value {
     let job = Job::at(&listed.path);
-    let is_over_then = |at_ms| moment.is_none_or(|moment| Timestamp(at_ms) <= moment);
-    let outcome = job.outcome().ok().flatten().filter(|outcome| is_over_then(outcome.ended_at_ms));
+    let is_over_then = |at| moment.is_none_or(|moment| at <= moment);
+    let outcome = job.outcome().ok().flatten().filter(|outcome| is_over_then(outcome.ended_at()));
     let (ended, bytes) = match (&outcome, moment) {
         (None, Some(_)) => ("running".to_owned(), None),
         _ => (listed.ended(), Some(job.output().end().unwrap_or(0))),
@@ -107,7 +107,7 @@ fn job_document(
         "job": job_name(listed), "attempt": attempt, "fence": listed.fence,
         "kind": if listed.what.contains("check") { "check" } else { "agent" },
         "title": listed.title(), "ended": ended, "is_running": outcome.is_none(),
-        "started": job.started_at_ms(), "took_ms": outcome.map(|outcome| outcome.ended_at_ms - outcome.started_at_ms),
+        "started": job.started_at(), "took_ms": outcome.map(|outcome| outcome.ended_at_ms - outcome.started_at_ms),
         "bytes": bytes,
         // As the results of checks name it.
         "log": listed.path.strip_prefix(&project.home).ok(),

@@ -6,7 +6,6 @@ use piton_core::run::{Selection, Session, StopReason};
 use piton_core::system::SystemRef;
 use piton_engine::drive::{self, Engine, Observer};
 use piton_engine::files::kept;
-use piton_engine::journal::Journal;
 use piton_engine::lock::Lock;
 use piton_engine::project::Project;
 use signal_hook::consts::{SIGHUP, TERM_SIGNALS};
@@ -24,7 +23,7 @@ pub(crate) fn keeper() -> Outcome<Vec<String>> {
 
 /// An engine that only ends what another one has left running. It needs no plan.
 pub(crate) fn to_wind_up(project: &Project, run: &RunId, lock: Lock) -> Outcome<Engine> {
-    let journal = Journal::open(&project.home)?;
+    let journal = project.journal()?;
     let facts = standing::facts(&journal, run)?;
     let (plan, settings) = (Utf8Path::new(&facts.plan), &facts.settings);
     Ok(Engine {

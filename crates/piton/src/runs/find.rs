@@ -12,10 +12,15 @@ use crate::args::Which;
 use crate::failure::{Failure, Outcome};
 use crate::plans::{self, How};
 use crate::runs::found::FoundRun;
-use crate::runs::{attempt, gone, hints, in_place, refusals, same_plan};
+use crate::runs::{attempt, gone, hints, in_place, location, refusals, same_plan};
 use crate::{commands, paths, ui};
 
 pub(crate) fn project(given: Option<&Utf8Path>) -> Outcome<Project> {
+    location::of(project_without_journal(given)?)
+}
+
+/// The same, before it is known where its journal is.
+pub(crate) fn project_without_journal(given: Option<&Utf8Path>) -> Outcome<Project> {
     let start = match given {
         Some(path) => path.canonicalize_utf8().map_err(Failure::io(format!("cannot open {path}")))?,
         None => paths::here()?,
@@ -25,18 +30,18 @@ pub(crate) fn project(given: Option<&Utf8Path>) -> Outcome<Project> {
 
 /// The run that a command is about, opened for reading: nothing is created.
 pub(crate) fn run(which: &Which) -> Outcome<FoundRun> {
-    run_in(which, None, Journal::open_existing)
+    run_in(which, None, Project::existing_journal)
 }
 
 /// The same for a command about one task: if several runs are unfinished, the only one that has it.
 pub(crate) fn run_of(task: &TaskId, which: &Which) -> Outcome<FoundRun> {
-    run_in(which, Some(task), Journal::open_existing)
+    run_in(which, Some(task), Project::existing_journal)
 }
 
 fn run_in(
     which: &Which,
     task: Option<&TaskId>,
-    open: impl FnOnce(&Utf8Path) -> Result<Option<Journal>, JournalError>,
+    open: impl FnOnce(&Project) -> Result<Option<Journal>, JournalError>,
 ) -> Outcome<FoundRun> {
     let plan = which.plan.as_deref().map(|given| plans::place(given, None)).transpose()?;
     let mut plan = plan.map(|(path, _)| path);
@@ -44,7 +49,7 @@ fn run_in(
         Some(plan) => of_plan(plan, which.project_path.as_deref())?,
         None => project(which.project_path.as_deref())?,
     };
-    if plan.is_none() && which.run.is_none() && !Journal::exists(&project.home) {
+    if plan.is_none() && which.run.is_none() && !project.may_have_journal() {
         // In the folder of a plan outside of its project, commands are about that plan.
         let around = plans::place(&paths::here()?, None).ok().map(|(path, _)| path);
         if let Some(around) = around.filter(|_| which.project_path.is_none()) {
@@ -52,7 +57,7 @@ fn run_in(
             plan = Some(around);
         }
     }
-    let Some(journal) = open(&project.home)? else {
+    let Some(journal) = open(&project)? else {
         return Err(no_run(&project, plan.as_deref().filter(|_| which.plan.is_some())));
     };
     let runs = journal.runs()?;
@@ -109,7 +114,7 @@ pub(crate) fn of_plan(plan: &Utf8Path, given: Option<&Utf8Path>) -> Outcome<Proj
         likeliest.as_ref().is_ok_and(|likeliest| top(folder).as_ref() == Some(&likeliest.root))
     };
     let others = others.into_iter().flatten().filter(|folder| folder.is_dir() && !is_likeliest(folder));
-    let others = others.filter_map(|folder| Project::around(&folder).ok());
+    let others = others.filter_map(|folder| location::of(Project::around(&folder).ok()?).ok());
     for candidate in likeliest.as_ref().ok().cloned().into_iter().chain(others) {
         if seen.contains(&candidate.home) {
             continue;
@@ -117,7 +122,7 @@ pub(crate) fn of_plan(plan: &Utf8Path, given: Option<&Utf8Path>) -> Outcome<Proj
         seen.push(candidate.home.clone());
         let has_run = |journal: Journal| Ok::<_, Failure>(journal.runs()?.iter().any(|run| run.plan == plan));
         // A command that uses an unreadable journal reports it.
-        let journal = Journal::open_existing(&candidate.home).ok().flatten();
+        let journal = candidate.existing_journal().ok().flatten();
         if journal.map(has_run).transpose()?.unwrap_or(false) {
             return Ok(candidate);
         }
@@ -139,8 +144,8 @@ pub(crate) fn no_task(journal: &Journal, run: &RunId, task: &TaskId) -> Failure 
 /// The same, opened for a command.
 pub(crate) fn run_to_change(which: &Which, task: Option<&TaskId>) -> Outcome<FoundRun> {
     attempt::outside_of_attempts()?;
-    run_in(which, task, |home| match Journal::exists(home) {
-        true => Journal::open(home).map(Some),
+    run_in(which, task, |project| match project.may_have_journal() {
+        true => project.journal().map(Some),
         false => Ok(None),
     })
 }

@@ -1,7 +1,6 @@
 //! Whether work is done in the checkout itself.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
 use crate::failure::Outcome;
@@ -13,7 +12,7 @@ use crate::runs::known;
 pub(crate) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outcome {
     let settings = &mut found.plan.settings;
     if project.repo()?.is_none()
-        && let Some(journal) = Journal::open_existing(&project.home)?
+        && let Some(journal) = project.existing_journal()?
         && let Some(run) = known::run_of_plan(&journal, &found.path)?
     {
         settings.no_commits |= journal.facts(&run)?.is_some_and(|facts| facts.settings.no_commits);

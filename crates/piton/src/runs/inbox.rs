@@ -19,7 +19,7 @@ const RECENT: usize = 50;
 
 /// Those that hold up most first. Closed runs, and runs that a newer one of the same plan has replaced, wait for nobody.
 pub(crate) fn of_project(project: &Project) -> Outcome<Vec<Item>> {
-    let Some(mut journal) = Journal::open_existing(&project.home)? else { return Ok(Vec::new()) };
+    let Some(mut journal) = project.existing_journal()? else { return Ok(Vec::new()) };
     let open = open(&journal)?;
     let mut items = Vec::new();
     for run in &open {

@@ -12,7 +12,7 @@ use crate::runs::standing;
 
 /// Every run, newest first.
 pub(crate) fn rows(project: &Project) -> Outcome<Vec<Row>> {
-    let Some(journal) = Journal::open_existing(&project.home)? else { return Ok(Vec::new()) };
+    let Some(journal) = project.existing_journal()? else { return Ok(Vec::new()) };
     let all = journal.runs()?;
     all.iter().map(|run| Row::new(project, &journal, run, &all)).collect()
 }

@@ -9,7 +9,6 @@ use piton_core::system::kit::text;
 use piton_core::system::{Collection, ListEntry, Standing, file_of, systems};
 use piton_core::view::{self, RunStatus, counted};
 use piton_engine::disk;
-use piton_engine::journal::Journal;
 use serde_json::{Value, json};
 
 use crate::failure::{ERROR, Exit, FINE, Failure, Outcome};
@@ -152,7 +151,7 @@ pub(crate) fn run(
 /// Whether the run of a list ended since it waits for tasks of others.
 fn waits_for_others(args: &RunArgs, list: &Utf8Path) -> Outcome<bool> {
     let project = find::project(Some(args.project_path.as_deref().unwrap_or(plans::folder_of(list))))?;
-    let Some(journal) = Journal::open_existing(&project.home)? else { return Ok(false) };
+    let Some(journal) = project.existing_journal()? else { return Ok(false) };
     let real = list.canonicalize_utf8().unwrap_or_else(|_| list.to_owned());
     let Some(run) = journal.runs()?.into_iter().find(|run| run.plan == real) else { return Ok(false) };
     let facts = journal.facts(&run.id)?;
@@ -218,7 +217,7 @@ pub(crate) fn status(
 ) -> Outcome<Exit> {
     let lists = Lists::read(path, collection)?;
     let project = find::project(Some(project.unwrap_or(plans::folder_of(path))))?;
-    let journal = Journal::open_existing(&project.home)?;
+    let journal = project.existing_journal()?;
     let (mut rows, mut sum) = (Vec::new(), (0, 0));
     for entry in &lists.entries {
         let Some(file) = lists.file(entry)? else {

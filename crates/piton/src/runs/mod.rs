@@ -29,6 +29,7 @@ pub(crate) mod jobs;
 pub(crate) mod judge;
 pub(crate) mod known;
 pub(crate) mod listing;
+pub(crate) mod location;
 pub(crate) mod lock;
 pub(crate) mod master;
 pub(crate) mod older;

@@ -239,7 +239,7 @@ pub(crate) fn claim(args: &ReportArgs, purpose: Purpose) -> Outcome<Exit> {
 fn tidy(found: &FoundRun) -> Outcome {
     let FoundRun { project, journal, run } = found;
     let Some(dir) = journal.facts(run)?.and_then(|facts| facts.worktree_dir) else { return Ok(()) };
-    if check_worktrees::paths(Utf8Path::new(&dir), run).is_empty() || project.engine_lives(run) {
+    if check_worktrees::paths(Utf8Path::new(&dir), run).is_empty() || project.is_led(journal, run) {
         return Ok(());
     }
     let finished = journal.runs()?.iter().any(|other| other.id == *run && other.is_finished());

@@ -17,7 +17,7 @@ pub(crate) fn resumed(args: &RunArgs) -> Outcome<RunArgs> {
         return Err(Failure::usage("--reset begins a new run: name its plan"));
     }
     let project = find::project(args.project_path.as_deref())?;
-    let journal = Journal::open_existing(&project.home)?;
+    let journal = project.existing_journal()?;
     let all = journal.as_ref().map(Journal::runs).transpose()?.unwrap_or_default();
     if args.run.is_some() {
         let which = Which { run: args.run.clone(), plan: None, project_path: args.project_path.clone() };

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::RunId;
 use piton_engine::journal::Journal;
+use piton_engine::lead;
 use piton_engine::project::Project;
 
 use crate::failure::{Failure, Outcome};
@@ -52,7 +53,8 @@ pub(crate) fn look(
         }
         let its = Utf8PathBuf::from(&run.plan);
         // The project or the plan was moved: its run counts as earlier work.
-        if !its.exists() || known::is_put_away(journal, &run)? {
+        let is_elsewhere = || lead::is_elsewhere(project, journal, &run.id);
+        if !its.exists() && !is_elsewhere()? || known::is_put_away(journal, &run)? {
             continue;
         }
         if facts.destination() != same.target.as_ref() {

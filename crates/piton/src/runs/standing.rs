@@ -28,7 +28,7 @@ pub(crate) fn summary(journal: &Journal, facts: &piton_core::run::Run) -> Outcom
 pub(crate) fn engine_lives(project: &Project, journal: &Journal, facts: &run::Run) -> bool {
     match journal.moment() {
         Some(_) => facts.engine.is_some(),
-        None => project.engine_lives(&facts.id) || has_stopped_since(journal, facts),
+        None => project.is_led(journal, &facts.id) || has_stopped_since(journal, facts),
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = Utf8Path::from_path(folder.path()).expect("UTF-8");
         let project = Project::around(folder).expect("a project without git");
-        let mut journal = Journal::open(&project.home).expect("a journal");
+        let mut journal = project.journal().expect("a journal");
         let run = RunId::new("run").expect("an id");
         let (name, groups, tasks, settings) = ("p".to_owned(), Vec::new(), vec![task()], Settings::default());
         let plan = Plan { name, groups, tasks, settings };

@@ -10,7 +10,7 @@ use piton_core::time::Timestamp;
 use piton_core::view::{self, Description, Lines, Stream, Tone};
 use piton_engine::clock;
 use piton_engine::journal::Journal;
-use piton_engine::keeper::Job;
+use piton_engine::keeper::{self, Job};
 
 use crate::commands;
 use crate::failure::{Failure, Outcome};
@@ -327,7 +327,7 @@ impl Part {
         let unreadable = || Failure::io(format!("cannot read the output in {}", self.path));
         let outcome = job.outcome().map_err(|error| Failure::new(error.to_string()))?;
         // Some clients report the end of a limit as a time of day, so the time of their end is needed.
-        let now = outcome.as_ref().map_or_else(clock::now, |outcome| Timestamp(outcome.ended_at_ms));
+        let now = outcome.as_ref().map_or_else(clock::now, keeper::Outcome::ended_at);
         for _ in 0..CHUNKS {
             let chunk = job.output().read_from(self.at, CHUNK).map_err(unreadable())?;
             if chunk.at > self.at {

@@ -116,7 +116,7 @@ impl Follower {
             return Err(Failure::new(format!("the run {run} has no beginning")));
         };
         let has_changed = is_fresh || !news.is_empty();
-        let alive = project.engine_lives(&run);
+        let alive = project.is_led(journal, &run);
         let status = match &self.told {
             // Only the journal and the engine decide about it.
             Some((status, was_alive, _)) if !has_changed && alive == *was_alive => status.clone(),

@@ -29,7 +29,7 @@ impl Source {
         let is_same = self.open.as_ref().is_some_and(|(journal, file)| identity(journal) == Some(*file));
         if !is_same {
             self.open = None;
-            let journal = Journal::open_existing(&self.project.home)?.ok_or_else(gone)?;
+            let journal = self.project.existing_journal()?.ok_or_else(gone)?;
             let file = identity(&journal).ok_or_else(gone)?;
             self.open = Some((journal, file));
             self.opened += 1;
@@ -44,7 +44,8 @@ impl Source {
     }
 }
 
-/// Which file the journal is.
+/// Which file the journal is. On a server it stays the same: a connection that breaks is opened again.
 fn identity(journal: &Journal) -> Option<(u64, u64)> {
-    std::fs::metadata(journal.place()).ok().map(|file| (file.dev(), file.ino()))
+    let Some(file) = journal.file() else { return Some((0, 0)) };
+    std::fs::metadata(file).ok().map(|file| (file.dev(), file.ino()))
 }

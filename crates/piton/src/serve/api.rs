@@ -338,7 +338,7 @@ impl App {
             }
             return answer;
         }
-        let journal = Journal::open_existing(&self.project.home)?.ok_or_else(unknown)?;
+        let journal = self.project.existing_journal()?.ok_or_else(unknown)?;
         if journal.facts(&run)?.is_none() {
             return Err(unknown());
         }
@@ -352,7 +352,7 @@ impl App {
         {
             return Ok(Some(pasts.remove(found).2));
         }
-        match Journal::open_existing(&self.project.home)? {
+        match self.project.existing_journal()? {
             Some(journal) => Ok(journal.as_of(run, at)?),
             None => Ok(None),
         }

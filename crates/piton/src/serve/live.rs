@@ -132,7 +132,7 @@ impl Listener {
 
 /// What a page is sent first: where everything stands, or what it missed.
 fn first(project: &Project, last: Option<&str>) -> Outcome<String> {
-    let positions = match Journal::open_existing(&project.home)? {
+    let positions = match project.existing_journal()? {
         Some(journal) => {
             let now = positions(&journal)?;
             if let Some(known) = last.and_then(parse) {
@@ -186,7 +186,7 @@ impl Watcher {
     fn look(&mut self, project: &Project) -> Outcome<Option<Message>> {
         if self.journal.is_none() {
             self.version = None;
-            self.journal = Journal::open_existing(&project.home)?;
+            self.journal = project.existing_journal()?;
         }
         let Some(journal) = &self.journal else { return Ok(None) };
         self.looks = self.looks.wrapping_add(1);
@@ -203,7 +203,7 @@ impl Watcher {
         let known = std::mem::replace(&mut self.known, now.clone());
         let mut news = if is_written { news(project, journal, &known, &now)? } else { Vec::new() };
         let alive: BTreeMap<RunId, bool> =
-            now.keys().map(|run| (run.clone(), project.engine_lives(run))).into_map();
+            now.keys().map(|run| (run.clone(), project.is_led(journal, run))).into_map();
         let before = std::mem::replace(&mut self.alive, alive);
         let outside_before = outside.map(|outside| std::mem::replace(&mut self.outside, outside));
         for (run, alive) in &self.alive {
@@ -261,7 +261,7 @@ fn news(project: &Project, journal: &Journal, known: &Positions, now: &Positions
         tasks.dedup();
         let described: Vec<Value> = events.iter().take(DESCRIBED).map(described).collect();
         news.push(json!({
-            "run": run, "seq": seq, "alive": project.engine_lives(run), "events": described,
+            "run": run, "seq": seq, "alive": project.is_led(journal, run), "events": described,
             // `null`: too many to name.
             "tasks": if is_more { Value::Null } else { json!(tasks) },
         }));

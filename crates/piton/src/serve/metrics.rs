@@ -38,7 +38,7 @@ pub(super) fn text(app: &App) -> Outcome<String> {
         let labels = [("run", row.run.id.as_str())];
         page.sample("piton_last_event_timestamp_seconds", &labels, row.touched.0 / 1000);
     }
-    if let Some(journal) = Journal::open_existing(&app.project.home)? {
+    if let Some(journal) = app.project.existing_journal()? {
         used(&mut page, &journal, &rows)?;
     }
     page.family("piton_inbox_items", "gauge", "Things that wait for a person");

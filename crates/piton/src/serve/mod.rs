@@ -41,7 +41,6 @@ use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Deserialize;
@@ -142,7 +141,7 @@ fn say(app: &App, address: SocketAddr, public_hosts: &[Host], is_elsewhere: bool
             false => ui::answer_line(format!("{url}?token={}", app.keys.token)),
         }
     }
-    if !Journal::exists(&app.project.home) {
+    if !app.project.may_have_journal() {
         ui::say(format!(
             "there is no run in {} yet: the page shows the first one as soon as it begins",
             app.project.root

@@ -43,7 +43,7 @@ impl Readers {
         // Asked for before the output is: what a job has written when it ends is then all of it.
         let outcome = job.outcome().map_err(|error| Failure::new(error.to_string()))?;
         let is_over = outcome.is_some();
-        let now = outcome.map_or_else(clock::now, |outcome| Timestamp(outcome.ended_at_ms));
+        let now = outcome.map_or_else(clock::now, |outcome| outcome.ended_at());
         let mut reader = self.take(path, from).unwrap_or_else(|| Reader::new(path, adapter));
         let mut told = Vec::new();
         loop {

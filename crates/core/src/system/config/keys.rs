@@ -20,7 +20,7 @@ pub(in crate::system) const CONFIG: Keys = Keys {
     table: "`piton.toml`",
     names: &[
         "policy", "agents", "worktree", "sandbox", "budget", "defaults", "gates", "issues", "requests",
-        "notify",
+        "notify", "journal",
     ],
 };
 
@@ -81,6 +81,8 @@ pub(in crate::system) const REQUESTS: Keys = Keys {
     table: "`[requests]`",
     names: &["per", "merge", "method", "stack", "remote", "labels", "draft", "rounds", "poll", "settle"],
 };
+
+pub(in crate::system) const JOURNAL: Keys = Keys { table: "`[journal]`", names: &["url"] };
 
 pub(in crate::system) const BUDGET: Keys = Keys {
     table: "`[budget]`",

@@ -6,6 +6,7 @@
 pub(in crate::system) mod agents;
 pub(in crate::system) mod checks;
 mod issues;
+mod journal;
 pub(in crate::system) mod keys;
 mod name;
 mod notify;

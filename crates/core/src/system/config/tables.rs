@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 use super::agents::{check_fallback, read_agent, read_dollars};
 use super::checks::{TIMEOUT, check_of, read_checks, read_command, read_paths};
 use super::issues::{IssueSettings, read_issues};
+use super::journal::read_journal;
 use super::keys;
 use super::notify::{Notify, read_notify};
 use super::requests::read_requests;
@@ -39,6 +40,8 @@ pub struct Config {
     /// `[requests]`: how a run with `--land pr` makes its requests.
     pub requests: Requests,
     pub notify: Notify,
+    /// `[journal]`: the URL of the database that has the journal.
+    pub journal: Option<String>,
 }
 
 /// `[gates.NAME]`: what is looked at when all tasks are through.
@@ -138,7 +141,16 @@ pub fn read_config(text: &str) -> (Config, Vec<Diagnostic>) {
         let issues = issues.map(|section| read_issues(&mut walk, &section)).unwrap_or_default();
         let requests = top.section(&mut walk, "requests", &keys::REQUESTS);
         let requests = requests.map(|section| read_requests(&mut walk, &section)).unwrap_or_default();
-        Config { gates, issues, requests, notify, ..read_tables(&mut walk, &top, &Config::default()) }
+        let journal = top.section(&mut walk, "journal", &keys::JOURNAL);
+        let journal = journal.and_then(|section| read_journal(&mut walk, &section));
+        Config {
+            gates,
+            issues,
+            requests,
+            notify,
+            journal,
+            ..read_tables(&mut walk, &top, &Config::default())
+        }
     });
     (config, walk.finish())
 }

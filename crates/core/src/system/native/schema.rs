@@ -122,6 +122,8 @@ mirror! {
         requests: Option<RequestsTable>,
         /// How you are told about a run that you do not watch.
         notify: Option<NotifyTable>,
+        /// Where the journal is, if several machines share it.
+        journal: Option<JournalTable>,
     }
 
     /// How a whole run behaves.
@@ -278,6 +280,13 @@ mirror! {
         poll: Option<SpanText>,
         /// How long a request without any check is given, since a host may begin its checks late. Default: `1m`.
         settle: Option<SpanText>,
+    }
+
+    /// Where the journal is. Default: a file in Piton's folder.
+    struct JournalTable {
+        /// The URL of a PostgreSQL database, without a password: `postgres://USER@HOST/DATABASE`.
+        #[schemars(length(min = 1))]
+        url: Option<String>,
     }
 
     /// How you are told about a run that you do not watch. Each message is sent once.

@@ -103,6 +103,14 @@ impl Store {
         }
     }
 
+    /// Which connection to a server this is.
+    pub(crate) fn connection(&self) -> Option<u64> {
+        match self {
+            Store::Sqlite(_) => None,
+            Store::Postgres(db) => Some(db.connection()),
+        }
+    }
+
     /// Whether the database is in this process: it knows at once what a statement has changed.
     pub(crate) fn is_embedded(&self) -> bool {
         matches!(self, Store::Sqlite(_))

@@ -135,5 +135,5 @@ fn candidate(value: &str, about: &str) -> CompletionCandidate {
 /// The journal around this folder, if there is one.
 fn journal() -> Option<Journal> {
     let project = find::project(None).ok()?;
-    Journal::open_existing(&project.home).ok().flatten()
+    project.existing_journal().ok().flatten()
 }

@@ -4,7 +4,6 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use piton_core::system::kit::takeover::{LeftFiles, StateText};
 use piton_core::system::own;
-use piton_engine::journal::Journal;
 
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::paths::{self, typed};
@@ -53,7 +52,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
     };
     let project = begin::project_of(&flags, &found)?;
     state_files::warn_of_second_copy(&found, &project);
-    let mut journal = Journal::open(&project.home)?;
+    let mut journal = project.journal()?;
     let _beginning = find::beginning(&project)?;
     let known = known::run_of_plan(&journal, &found.path)?;
     if let Some(known) = known.filter(|_| !args.reset && !args.dry_run) {

@@ -2,4 +2,5 @@
 
 pub(crate) mod notes;
 pub(crate) mod orient;
+pub(crate) mod places;
 pub(crate) mod report;

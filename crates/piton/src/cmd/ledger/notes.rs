@@ -11,6 +11,7 @@ use piton_engine::journal::Journal;
 use serde_json::json;
 
 use crate::args::{By, OfRun};
+use crate::cmd::ledger::places::{self, CopyArgs, UseArgs, WhereArgs};
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::runs::command::{self, holder};
 use crate::runs::found::FoundRun;
@@ -36,6 +37,12 @@ pub(crate) enum JournalCommand {
         #[command(flatten)]
         of: OfRun,
     },
+    /// Print where the journal is
+    Where(WhereArgs),
+    /// Let commands in this checkout use the journal in another place
+    Use(UseArgs),
+    /// Copy runs to the journal in another place, where they continue
+    Copy(CopyArgs),
 }
 
 #[derive(Debug, Args)]
@@ -80,7 +87,12 @@ pub(crate) enum GuardrailCommand {
 const LONGEST: usize = 16 * 1024;
 
 pub(crate) fn journal(command: &JournalCommand) -> Outcome<Exit> {
-    let JournalCommand::Add { text, task, by, of } = command;
+    let (text, task, by, of) = match command {
+        JournalCommand::Add { text, task, by, of } => (text, task, by, of),
+        JournalCommand::Where(args) => return places::tell(args),
+        JournalCommand::Use(args) => return places::set(args),
+        JournalCommand::Copy(args) => return places::copy(args),
+    };
     keep(Note::Entry { task: task.clone(), text: words(text)?, for_next: task.is_some() }, by, of)
 }
 

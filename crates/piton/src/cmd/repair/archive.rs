@@ -54,7 +54,7 @@ struct Finished {
 
 pub(crate) fn archive(args: &ArchiveArgs) -> Outcome<Exit> {
     let project = find::project(args.project_path.as_deref())?;
-    let Some(journal) = Journal::open_existing(&project.home)? else {
+    let Some(journal) = project.existing_journal()? else {
         return Err(Failure::new(format!("there is no run in {}", project.root)));
     };
     let mut wanted = Vec::new();
@@ -90,7 +90,8 @@ pub(crate) fn archive(args: &ArchiveArgs) -> Outcome<Exit> {
 fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Outcome<Vec<Finished>> {
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     let runs = journal.runs()?;
-    let is_busy = |plan: &Utf8Path| runs.iter().any(|run| run.plan == plan && project.engine_lives(&run.id));
+    let is_busy =
+        |plan: &Utf8Path| runs.iter().any(|run| run.plan == plan && project.is_led(journal, &run.id));
     for run in &runs {
         let plan = Utf8Path::new(&run.plan);
         // Of several runs of a plan the newest comes first, and only that one says how far the plan is.
@@ -143,7 +144,7 @@ fn free_place(plan: &Utf8Path, archive: Archive) -> Outcome<Utf8PathBuf> {
 /// The last word of its state file, which the run itself cannot know.
 fn complete(project: &Project, one: &Finished) -> Outcome {
     let (Some(file), Some(last)) = (one.system.files().state, one.archive.last_word) else { return Ok(()) };
-    let (project, journal, run) = (project.clone(), Journal::open(&project.home)?, one.run.id.clone());
+    let (project, journal, run) = (project.clone(), project.journal()?, one.run.id.clone());
     let note = Note::Carried { file: file.to_owned(), fields: json!({ last.field: last.word }) };
     FoundRun { project, journal, run }.command(&Command::Note { by: "you".to_owned(), note })?;
     crash::point("archive.completed");

@@ -96,7 +96,7 @@ impl What {
 
 pub(crate) fn clean(args: &CleanArgs) -> Outcome<Exit> {
     let project = find::project(args.project_path.as_deref())?;
-    let leftovers = match Journal::open_existing(&project.home)? {
+    let leftovers = match project.existing_journal()? {
         Some(journal) => find_leftovers(args, &project, &journal)?,
         None => Vec::new(),
     };
@@ -124,14 +124,14 @@ pub(crate) fn clean(args: &CleanArgs) -> Outcome<Exit> {
     if args.dry_run || leftovers.is_empty() {
         return Ok(FINE);
     }
-    let mut journal = Journal::open(&project.home)?;
+    let mut journal = project.journal()?;
     for of_run in leftovers.chunk_by(|one, next| one.run == next.run) {
         remove_all(&project, &mut journal, of_run)?;
     }
     // Their state files list worktrees.
     let runs: BTreeSet<&RunId> = leftovers.iter().map(|left| &left.run).collect();
     for run in runs {
-        let (project, journal) = (project.clone(), Journal::open(&project.home)?);
+        let (project, journal) = (project.clone(), project.journal()?);
         FoundRun { project, journal, run: run.clone() }.settle_file()?;
     }
     Ok(FINE)
@@ -144,11 +144,11 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &Journal) -> Out
         Some(repo) => repo.refs_in_files().map_or_else(|| repo.all_refs(), Ok)?,
         None => BTreeMap::new(),
     };
-    let any_lives = runs.iter().any(|summary| project.engine_lives(&summary.id));
+    let any_lives = runs.iter().any(|summary| project.is_led(journal, &summary.id));
     let mut seen = BTreeSet::new();
     for summary in &runs {
         let run = &summary.id;
-        if project.engine_lives(run) {
+        if project.is_led(journal, run) {
             continue;
         }
         // A closed run is removed as a whole.

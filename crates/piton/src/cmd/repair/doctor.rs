@@ -241,9 +241,9 @@ impl Visit<'_> {
     /// The journal, saved from damage if that was asked for.
     fn journal(&mut self) -> Result<Option<Journal>, JournalError> {
         let opened = if self.repair && self.project.home.join("piton.db").exists() {
-            Journal::open(&self.project.home).map(Some)
+            self.project.journal().map(Some)
         } else {
-            Journal::open_existing(&self.project.home)
+            self.project.existing_journal()
         };
         let damage = match opened {
             Ok(Some(journal)) => match journal.integrity() {
@@ -280,7 +280,7 @@ impl Visit<'_> {
         for run in &recovery.runs {
             self.add(if run.lost.is_some() { State::Note } else { State::Fixed }, run.to_string(), "");
         }
-        Journal::open(&self.project.home).map(Some)
+        self.project.journal().map(Some)
     }
 
     fn runs(&mut self, journal: &mut Journal) -> Outcome {
@@ -309,7 +309,7 @@ impl Visit<'_> {
                     );
                 }
             }
-            let alive = self.project.engine_lives(run);
+            let alive = self.project.is_led(journal, run);
             if summary.engine.is_some() && !alive {
                 self.add(
                     State::Note,
@@ -391,7 +391,7 @@ impl Visit<'_> {
         } else if self.repair && !alive {
             let mut found = FoundRun {
                 project: self.project.clone(),
-                journal: Journal::open(&self.project.home)?,
+                journal: self.project.journal()?,
                 run: run.clone(),
             };
             found.settle_file()?;

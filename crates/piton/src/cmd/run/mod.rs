@@ -72,7 +72,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     let prompts = templates::in_force(&project, &found.plan.settings.escalation)?;
     state_files::warn_of_second_copy(&found, &project);
     let _alone = begin::alone(&project, &found)?;
-    let mut journal = Journal::open(&project.home)?;
+    let mut journal = project.journal()?;
     let (run, lock) = begin::settle_run(args, &mut found, &project, &mut journal)?;
     tell_deleted(&found, &project, &mut journal, &run)?;
     if !args.reset_task.is_empty() {
@@ -345,7 +345,7 @@ fn session(args: &RunArgs, plan: &Plan) -> Session {
 fn summary(project: &Project, run: &RunId) -> Summary {
     let (project, run) = (project.clone(), run.clone());
     Box::new(move || {
-        let mut journal = Journal::open_existing(&project.home).ok()??;
+        let mut journal = project.existing_journal().ok()??;
         let gathered = recap::of_run(&project, &mut journal, &run).ok()?;
         Some(markdown(&gathered))
     })
@@ -389,7 +389,7 @@ fn conclude(project: &Project, run: &RunId, reason: &StopReason, loudness: Loudn
     if loudness.json {
         return Ok(());
     }
-    let Some(mut journal) = Journal::open_existing(&project.home)? else { return Ok(()) };
+    let Some(mut journal) = project.existing_journal()? else { return Ok(()) };
     if let StopReason::PlanChanged { detail } = reason {
         ui::say(detail);
     }
@@ -498,7 +498,7 @@ fn dry_run(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome<Exit
     if found.plan.settings.requests.as_ref().is_some_and(|it| it.stack && it.per == Per::Task) {
         ui::say("tasks would begin on the open requests of what they depend on");
     }
-    let journal = Journal::open_existing(&project.home)?.filter(|_| !args.reset);
+    let journal = project.existing_journal()?.filter(|_| !args.reset);
     let existing = match &journal {
         Some(journal) => {
             let known = match known::run_of_plan(journal, &found.path)? {

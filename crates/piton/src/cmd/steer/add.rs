@@ -5,7 +5,6 @@ use clap::Args;
 use piton_core::plan::{AboutTask, GroupId, RepoPath, TaskId};
 use piton_core::run::{Event, Recorded};
 use piton_core::system::{Addition, SystemRef};
-use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use serde_json::json;
 
@@ -117,8 +116,8 @@ impl Site {
         let flags = RunArgs { project_path: which.project_path.clone(), ..flags };
         let project = begin::project_of(&flags, &plan)?;
         let mut found = None;
-        if Journal::exists(&project.home) {
-            let journal = Journal::open(&project.home)?;
+        if project.may_have_journal() {
+            let journal = project.journal()?;
             let run = journal.runs()?.into_iter().find(|run| run.plan == path).map(|run| run.id);
             found = run.map(|run| FoundRun { project: project.clone(), journal, run });
         }

@@ -41,7 +41,7 @@ pub(crate) fn close(args: &CloseArgs) -> Outcome<Exit> {
     let mut found = find::run_to_change(&which, None)?;
     let (project, run) = (found.project.clone(), found.run.clone());
     let left = drive::left_running(&project, &run);
-    if !left.is_empty() && !project.engine_lives(&run) {
+    if !left.is_empty() && !project.is_led(&found.journal, &run) {
         let names: Vec<String> = left.iter().map(LeftJob::describe).collect();
         let failure = Failure::new(format!(
             "the engine of the run {run} has ended but left these running: {}",
@@ -49,7 +49,7 @@ pub(crate) fn close(args: &CloseArgs) -> Outcome<Exit> {
         ));
         return Err(failure.hint(format!("piton stop --run {run}   ends it first")));
     }
-    if !project.engine_lives(&run) && left_at_work(&found.journal, &run)? {
+    if !project.is_led(&found.journal, &run) && left_at_work(&found.journal, &run)? {
         ui::say(format!("the engine of the run {run} has ended; Piton first records what it was doing"));
         overrides::end_jobs(&mut found, &[], args.json)?;
     }
@@ -71,7 +71,7 @@ pub(crate) fn close(args: &CloseArgs) -> Outcome<Exit> {
 /// The runs that can be closed, with the command for each. None is chosen, even if it is the only one.
 fn say_which(project: Option<&Utf8Path>) -> Outcome<Failure> {
     let project = find::project(project)?;
-    let journal = Journal::open_existing(&project.home)?;
+    let journal = project.existing_journal()?;
     let runs = journal.as_ref().map(Journal::runs).transpose()?.unwrap_or_default();
     if runs.is_empty() {
         return Ok(find::no_run(&project, None));

@@ -97,7 +97,7 @@ pub(crate) struct UnparkArgs {
 
 pub(crate) fn stop(args: &StopArgs) -> Outcome<Exit> {
     let mut found = command::run(&args.which, None)?;
-    if !found.project.engine_lives(&found.run) {
+    if !found.project.is_led(&found.journal, &found.run) {
         return wind_up(found, args.json);
     }
     let events = found.command(&Command::RequestStop { by: command::you(), now: args.now })?;

@@ -6,7 +6,6 @@ use clap::{Args, ValueEnum};
 use piton_core::run::Status;
 use piton_core::view::counted;
 use piton_core::view::graph::{self, Extent, Node, Row};
-use piton_engine::journal::Journal;
 
 use crate::args::Which;
 use crate::failure::{Exit, FINE, Failure, Outcome};
@@ -84,7 +83,7 @@ fn without_run(which: &Which) -> Outcome<Option<FoundPlan>> {
 fn has_run(plan: &Utf8Path, project: Option<&Utf8Path>) -> Outcome<bool> {
     // A plan outside of every project can be looked at, too.
     let Ok(project) = find::of_plan(plan, project) else { return Ok(false) };
-    let Some(journal) = Journal::open_existing(&project.home)? else { return Ok(false) };
+    let Some(journal) = project.existing_journal()? else { return Ok(false) };
     Ok(journal.runs()?.iter().any(|run| run.plan == plan))
 }
 

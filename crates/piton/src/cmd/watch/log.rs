@@ -147,7 +147,7 @@ pub(crate) fn log(args: &LogArgs) -> Outcome<Exit> {
             continue;
         }
         // Only commands that people type add to a run without an engine. The log does not wait for those.
-        if !args.follow || !project.engine_lives(&run) {
+        if !args.follow || !project.is_led(&journal, &run) {
             return Ok(FINE);
         }
         std::thread::sleep(LOOK);

@@ -75,7 +75,7 @@ pub(crate) fn output(args: &OutputArgs) -> Outcome<Exit> {
         }
         let job = Job::at(&listed.path);
         // Some clients report the end of a limit as a time of day, so the time of their end is needed.
-        let ended = job.outcome().ok().flatten().map(|outcome| Timestamp(outcome.ended_at_ms));
+        let ended = job.outcome().ok().flatten().map(|outcome| outcome.ended_at());
         let form = Form::new(args, jobs::adapter_of(&job, &settings), ended.unwrap_or_else(clock::now));
         if show(&job, args.follow, form)? == 0 && !args.checks {
             ui::say(format!("its agent has printed nothing ({})", listed.ended()));

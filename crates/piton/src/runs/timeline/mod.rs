@@ -47,7 +47,7 @@ pub(crate) fn now(
     Ok(match last {
         // A journal of the past ends there.
         Some(last) if journal.moment().is_some() => last,
-        Some(last) if !project.engine_lives(run) && !is_held()? => last,
+        Some(last) if !project.is_led(journal, run) && !is_held()? => last,
         _ => clock::now(),
     })
 }

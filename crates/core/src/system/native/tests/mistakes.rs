@@ -351,10 +351,10 @@ fn files_of_tasks_at_once() {
 #[test]
 fn the_project_file_says_nothing_about_tasks() {
     insta::assert_snapshot!(check_config("name = 'x'\n[[task]]\nid = 'T1'\n[agents.default]\nprompt = 'stdin'\n[default]\nattempts = 1"), @r#"
-    1:1 `name` error: unknown key `name` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `gates`, `issues`, `requests`, `notify`
-    2:3 `task` error: unknown key `task` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `gates`, `issues`, `requests`, `notify`
+    1:1 `name` error: unknown key `name` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `gates`, `issues`, `requests`, `notify`, `journal`
+    2:3 `task` error: unknown key `task` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `gates`, `issues`, `requests`, `notify`, `journal`
     4:1 `[agents.default]` error: `[agents.NAME]` has no `command` | add `command = ["my-agent", "--flag"]`
-    6:2 `default` error: unknown key `default` in `piton.toml` | did you mean `defaults`? | known here: `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `gates`, `issues`, `requests`, `notify`
+    6:2 `default` error: unknown key `default` in `piton.toml` | did you mean `defaults`? | known here: `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `gates`, `issues`, `requests`, `notify`, `journal`
     "#);
     insta::assert_snapshot!(check_config("[policy"), @"1:8 `` error: this is not TOML: unclosed table, expected `]` | reading stopped here");
     assert_eq!(read_config("").0, Config::default());

@@ -14,6 +14,16 @@ CREATE TABLE commits (
 );
 CREATE INDEX commits_by_time ON commits (at);
 
+-- Who leads a run, and until when unless that is renewed. In a file, the lock of the run says it.
+CREATE TABLE leads (
+    run TEXT COLLATE "C" PRIMARY KEY,
+    home TEXT NOT NULL,
+    host TEXT NOT NULL,
+    path TEXT NOT NULL,
+    fence BIGINT NOT NULL,
+    until BIGINT NOT NULL
+) WITH (fillfactor = 50);
+
 CREATE TABLE events (
     no BIGINT PRIMARY KEY,
     at BIGINT NOT NULL,

@@ -45,6 +45,8 @@ pub(crate) struct Postgres {
     /// A transaction has begun.
     open: Cell<bool>,
     changes: Cell<u64>,
+    /// How often it was opened again.
+    connection: Cell<u64>,
 }
 
 impl fmt::Debug for Postgres {
@@ -72,7 +74,15 @@ impl Postgres {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let session = schema::enter(&runtime, server, writable)?;
         let (session, server) = (RefCell::new(session), server.clone());
-        Ok(Postgres { runtime, server, writable, session, open: Cell::new(false), changes: Cell::new(0) })
+        Ok(Postgres {
+            runtime,
+            server,
+            writable,
+            session,
+            open: Cell::new(false),
+            changes: Cell::new(0),
+            connection: Cell::new(0),
+        })
     }
 
     pub(super) fn place(&self) -> &str {
@@ -81,6 +91,10 @@ impl Postgres {
 
     pub(super) fn changes(&self) -> u64 {
         self.changes.get()
+    }
+
+    pub(super) fn connection(&self) -> u64 {
+        self.connection.get()
     }
 
     pub(super) fn is_in_transaction(&self) -> bool {
@@ -134,8 +148,7 @@ impl Postgres {
             let Some(facts) = facts else { return Ok(None) };
             // It may have been changed since the connection was opened.
             schema::demand_durable(facts.try_get(1)?)?;
-            let now = Timestamp(facts.try_get(0)?);
-            Ok((self.server.clock() == Clock::Server).then_some(now))
+            Ok(self.server.clock_says(Timestamp(facts.try_get(0)?)))
         })
     }
 
@@ -178,6 +191,7 @@ impl Postgres {
             match schema::enter(&self.runtime, &self.server, self.writable) {
                 Ok(session) => {
                     self.session.replace(session);
+                    self.connection.set(self.connection.get() + 1);
                     return Ok(());
                 }
                 // The old primary may come back as a standby while another server takes its place.

@@ -1,5 +1,6 @@
 //! The tables, and what is demanded of a server before anything is entrusted to it.
 
+use piton_core::time::Timestamp;
 use tokio::runtime::Runtime;
 
 use super::server::Server;
@@ -30,7 +31,8 @@ pub(super) fn enter(runtime: &Runtime, server: &Server, writable: bool) -> Resul
     let facts = session.prepare(
         runtime,
         "SELECT current_setting('server_version_num')::int, current_setting('server_version'), pg_is_in_recovery(), \
-         current_setting('synchronous_commit'), current_setting('fsync'), current_setting('server_encoding')",
+         current_setting('synchronous_commit'), current_setting('fsync'), current_setting('server_encoding'), \
+         (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
     )?;
     let rows = session.query(runtime, &facts, &[])?;
     let row = rows.first().ok_or_else(|| Trouble::inconsistent("the server does not say what it is"))?;
@@ -43,6 +45,7 @@ pub(super) fn enter(runtime: &Runtime, server: &Server, writable: bool) -> Resul
     demand_durable(row.try_get(3)?)?;
     demand("fsync", row.try_get(4)?, &["on"])?;
     demand("server_encoding", row.try_get(5)?, &["UTF8"])?;
+    server.clock_says(Timestamp(row.try_get(6)?));
     Ok(session)
 }
 

@@ -6,12 +6,14 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
+use piton_core::time::Timestamp;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
-use super::settings::Settings;
+use super::settings::{Settings, percent_decoded};
 use super::surroundings::Surroundings;
 use super::tls::Tls;
+use crate::clock;
 
 /// A server that does not answer for so long is not there.
 const CONNECTING: Duration = Duration::from_secs(10);
@@ -23,6 +25,7 @@ pub struct Server {
     tls: Tls,
     clock: Clock,
     place: String,
+    url: String,
 }
 
 /// Whose time a decision is taken at.
@@ -81,7 +84,7 @@ impl Server {
             config.application_name("piton");
         }
         let place = place(&config);
-        Ok(Server { config, tls, clock: Clock::Server, place })
+        Ok(Server { config, tls, clock: Clock::Server, place, url: without_password(url) })
     }
 
     /// The same server, with another clock.
@@ -98,12 +101,23 @@ impl Server {
         self.tls.clone()
     }
 
-    pub(super) fn clock(&self) -> Clock {
-        self.clock
+    /// Take note of the time there. Returns it if decisions are taken at it.
+    pub(super) fn clock_says(&self, time: Timestamp) -> Option<Timestamp> {
+        let is_followed = self.clock == Clock::Server;
+        is_followed.then(|| {
+            clock::follow(time);
+            time
+        })
     }
 
-    pub(crate) fn place(&self) -> &str {
+    /// The database, in words.
+    pub fn place(&self) -> &str {
         &self.place
+    }
+
+    /// The URL, without its password.
+    pub fn url(&self) -> &str {
+        &self.url
     }
 }
 
@@ -114,6 +128,24 @@ impl FromStr for Server {
     fn from_str(url: &str) -> Result<Server, NotAServer> {
         Server::read(url, &Surroundings::with_variables(|_| None))
     }
+}
+
+/// A URL as it may be kept and shown.
+fn without_password(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
+    let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let authority = match authority.rsplit_once('@') {
+        Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
+        None => authority.to_owned(),
+    };
+    let is_password = |pair: &str| {
+        let key = percent_decoded(pair.split('=').next().unwrap_or_default());
+        key.is_none_or(|key| key == "password")
+    };
+    let kept: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty() && !is_password(pair)).collect();
+    let mark = if kept.is_empty() { "" } else { "?" };
+    format!("{scheme}://{authority}{path}{mark}{}", kept.join("&"))
 }
 
 /// The port of a host.

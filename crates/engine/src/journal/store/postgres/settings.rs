@@ -148,11 +148,12 @@ impl<'s> Settings<'s> {
 
     /// Keep a value, unless there is one already.
     fn fill(&mut self, key: &'static str, value: String, origin: &str) -> Result<(), NotAServer> {
+        let Entry::Vacant(place) = self.values.entry(key) else { return Ok(()) };
         // A newline at the end of a password is one of the file that it comes from.
         if value.contains(char::is_control) {
             return Err(NotAServer::Invalid { key, origin: origin.to_owned() });
         }
-        if let (Entry::Vacant(place), false) = (self.values.entry(key), value.is_empty()) {
+        if !value.is_empty() {
             place.insert(Setting { value, origin: origin.to_owned() });
         }
         Ok(())
@@ -207,7 +208,7 @@ impl<'s> Settings<'s> {
     pub(super) fn trust(&self, config: &Config) -> Result<Option<Trust>, NotAServer> {
         let is_encrypted = match self.value("sslmode") {
             Some("disable") => false,
-            Some("require" | "verify-ca" | "verify-full") => !config.get_hosts().iter().all(is_socket),
+            Some("require" | "verify-ca" | "verify-full") => !has_only_sockets(config),
             Some("allow") => return Err(NotAServer::SslMode { mode: "allow" }),
             Some("prefer") => return Err(NotAServer::SslMode { mode: "prefer" }),
             Some(_) => return Err(self.invalid("sslmode")),
@@ -259,7 +260,7 @@ fn decoded(text: &str) -> Result<String, NotAServer> {
     percent_decoded(text).ok_or(NotAServer::Form)
 }
 
-fn percent_decoded(text: &str) -> Option<String> {
+pub(super) fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     let digit = |byte: Option<u8>| char::from(byte?).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
@@ -269,8 +270,9 @@ fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn is_socket(host: &Host) -> bool {
-    !matches!(host, Host::Tcp(_))
+/// PostgreSQL does not encrypt on sockets. An address is used in place of one.
+fn has_only_sockets(config: &Config) -> bool {
+    config.get_hostaddrs().is_empty() && !config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_)))
 }
 
 /// Whether nobody else is on the line. A connection goes to the addresses, if there are any, whatever the names.
@@ -430,10 +432,8 @@ mod tests {
             let error = config(url, variables).unwrap_err().to_string();
             assert!(error.contains(expected) && !error.contains("s3cret"), "{url} {variables:?}: {error}");
         }
-        assert!(
-            config("postgres://me:pw@db/a", &["PGPASSFILE=/open"]).is_ok(),
-            "nobody looks for a password"
-        );
+        let unused = ["PGPASSFILE=/open", "PGPASSWORD=of a file\n"];
+        assert!(config("postgres://me:pw@db/a", &unused).is_ok(), "nobody looks for a password");
     }
 
     /// Which roots a connection trusts, or that it is not encrypted.
@@ -447,7 +447,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_leaves_the_machine_is_encrypted() {
-        let cases: [(&str, &[&str], &str); 25] = [
+        let cases: [(&str, &[&str], &str); 26] = [
             ("postgres://db.example/a", &[], "public"),
             ("postgres://10.0.0.1/a", &[], "public"),
             ("postgres://[fe80::1]/a", &[], "public"),
@@ -468,6 +468,7 @@ mod tests {
             ("postgres://localhost/a?sslmode=verify-ca", &[], "public"),
             ("postgres://localhost/a", &["PGSSLMODE=verify-full"], "public"),
             ("postgres://%2Frun%2Fpg/a", &["PGSSLMODE=verify-full"], "nobody"),
+            ("postgres://%2Frun%2Fpg/a?hostaddr=10.0.0.1&sslmode=require", &[], "public"),
             ("postgres://db.example/a?sslrootcert=%2Froot.crt", &[], "/root.crt"),
             ("postgres://db.example/a", &["PGSSLROOTCERT=/root.crt"], "/root.crt"),
             ("postgres://db.example/a?sslrootcert=system", &["PGSSLROOTCERT=/root.crt"], "public"),

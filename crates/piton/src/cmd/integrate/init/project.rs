@@ -9,7 +9,7 @@ use piton_core::survey::{Branches, Include, Lacking, PlanSeen, Project, Reposito
 use piton_core::system::config::Config;
 use piton_engine::disk;
 use piton_engine::git::{GitError, Repo};
-use piton_engine::journal::{Journal, RunSummary};
+use piton_engine::journal::RunSummary;
 use serde_json::json;
 
 use crate::cmd::integrate::init::flags::InitArgs;
@@ -85,7 +85,7 @@ impl Place {
             Err(error) => return Err(error.into()),
         };
         // A journal that cannot be read is for other commands to report.
-        let journal = Journal::open_existing(&project.home).ok().flatten();
+        let journal = project.existing_journal().ok().flatten();
         let runs = journal.and_then(|journal| journal.runs().ok()).unwrap_or_default();
         let Some(repo) = project.repo()? else {
             return Ok(Place { runs, ..without(project.root.clone(), Repository::Missing) });

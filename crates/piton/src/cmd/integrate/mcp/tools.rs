@@ -16,7 +16,7 @@ const LARGEST: usize = 256 * 1024;
 
 /// Arguments that a client must not set: the project, its own name, and options that do not end or do not give an
 /// answer.
-const OURS: [&str; 6] = ["project_path", "by", "held_while", "follow", "raw", "help"];
+const OURS: [&str; 7] = ["project_path", "journal", "by", "held_while", "follow", "raw", "help"];
 /// From inside an attempt there is only one run.
 const OUTSIDE: [&str; 2] = ["run", "plan"];
 

@@ -9,7 +9,6 @@ use piton_core::system::config::Config;
 use piton_core::time::Span;
 use piton_core::view::counted;
 use piton_engine::checks;
-use piton_engine::journal::Journal;
 use piton_engine::project::new_run_id;
 use serde_json::{Value, json};
 
@@ -111,7 +110,7 @@ fn begin(scratch: &Scratch, found: &FoundPlan, args: &RunArgs, setup: Option<Arg
     if let Command::Create(new) = &mut creation {
         new.plan.settings.worktree.setup = setup;
     }
-    create::begin(&mut Journal::open(&project.home)?, project, &run, &[creation])?;
+    create::begin(&mut project.journal()?, project, &run, &[creation])?;
     Ok(run)
 }
 

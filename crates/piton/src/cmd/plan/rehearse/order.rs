@@ -10,7 +10,6 @@ use piton_core::run::{Class, Event, Recorded};
 use piton_core::system::config::Config;
 use piton_core::system::{Form, own};
 use piton_core::time::Span;
-use piton_engine::journal::Journal;
 use serde_json::{Value, json};
 
 use super::scratch::Scratch;
@@ -87,7 +86,7 @@ pub(super) fn rehearse(found: &FoundPlan, scratch: &Scratch) -> Outcome<Rehearse
 fn heard(scratch: &Scratch, tasks: &[TaskSpec], said: String) -> Outcome<Rehearsed> {
     let mut landed = Vec::new();
     let mut met = Vec::new();
-    let journal = Journal::open(&scratch.project.home)?;
+    let journal = scratch.project.journal()?;
     let newest = journal.runs()?.into_iter().max_by_key(|run| run.created).map(|run| run.id);
     let events: Vec<Recorded> = match &newest {
         Some(run) => journal.events(run, 0, None, usize::MAX)?,
