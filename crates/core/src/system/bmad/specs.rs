@@ -346,6 +346,6 @@ impl Reader<'_, '_> {
 fn guidance(story: &ListedStory) -> String {
     match story.guidance.is_empty() {
         true => String::new(),
-        false => format!("The planner says to whoever implements this story:\n{}", story.guidance),
+        false => format!("The planner's instructions for this story:\n{}", story.guidance),
     }
 }

@@ -159,7 +159,7 @@ fn a_prompt_has_the_file_of_a_story_or_what_the_list_says() {
     **Commands:**
     - `cargo test find` -- expected: all pass
 
-    The planner says to whoever implements this story:
+    The planner's instructions for this story:
     Use an index.
       - of shops
 
@@ -180,7 +180,7 @@ fn a_prompt_has_the_file_of_a_story_or_what_the_list_says() {
 
     Not by day.
 
-    The planner says to whoever implements this story:
+    The planner's instructions for this story:
     Use an index.
       - of shops
 
