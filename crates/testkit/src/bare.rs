@@ -18,7 +18,8 @@ pub(crate) fn index(task: &TaskId) -> usize {
     task.as_str()[1..].parse().expect("a letter and digits")
 }
 
-pub(crate) fn spec(task: usize, needs: &[usize]) -> TaskSpec {
+/// A task that needs others.
+pub fn spec(task: usize, needs: &[usize]) -> TaskSpec {
     TaskSpec {
         id: task_id(task),
         title: String::new(),

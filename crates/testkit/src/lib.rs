@@ -4,7 +4,7 @@
 
 #[cfg(unix)]
 mod aftermath;
-mod bare;
+pub mod bare;
 #[cfg(unix)]
 pub mod browser;
 pub mod cases;

@@ -178,9 +178,9 @@ pub(crate) fn gates_of(journal: &Journal, facts: &Facts) -> Outcome<Vec<Task>> {
 #[cfg(test)]
 mod tests {
     use camino::Utf8Path;
-    use piton_core::plan::{Budget, Fences, Plan, Schedule, Settings, TaskSpec};
+    use piton_core::plan::{Budget, Fences, Plan, Schedule, Settings};
     use piton_core::run::{Command, NewRun, Selection, Session, StopReason};
-    use piton_core::time::Span;
+    use piton_testkit::bare;
 
     use super::*;
 
@@ -199,33 +199,6 @@ mod tests {
         }
     }
 
-    fn task() -> TaskSpec {
-        TaskSpec {
-            id: TaskId::new("T1").expect("an id"),
-            title: "Do it".to_owned(),
-            prompt: "Please do it".to_owned(),
-            group: 0,
-            depends_on: Vec::new(),
-            files: Vec::new(),
-            criteria: Vec::new(),
-            checks: Vec::new(),
-            priority: 50,
-            agent: "default".to_owned(),
-            attempts: 1,
-            confirm: false,
-            may_change_nothing: false,
-            check_first: false,
-            may_fail: false,
-            gate: false,
-            by_person: false,
-            timeout: Span::minutes(1),
-            silence: None,
-            exports: Vec::new(),
-            outside: Vec::new(),
-            source: None,
-        }
-    }
-
     #[test]
     fn an_engine_that_stopped_after_its_run_was_read_has_not_died() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -233,7 +206,8 @@ mod tests {
         let project = Project::around(folder).expect("a project without git");
         let mut journal = project.journal().expect("a journal");
         let run = RunId::new("run").expect("an id");
-        let (name, groups, tasks, settings) = ("p".to_owned(), Vec::new(), vec![task()], Settings::default());
+        let (name, groups, tasks, settings) =
+            ("p".to_owned(), Vec::new(), vec![bare::spec(1, &[])], Settings::default());
         let plan = Plan { name, groups, tasks, settings };
         let (plan_path, target, base, worktree_dir) = ("p".to_owned(), None, None, None);
         let mut say = |command: Command| journal.command(&run, &command, clock::now()).map(drop);
