@@ -37,7 +37,7 @@ const DOORS: [(&str, &[&str], &str); 5] = [
     ("rusqlite", &["crates/engine/src/journal/", "/tests/", "/benches/"], "SQL lives in the journal only"),
     (
         "tokio_postgres",
-        &["crates/engine/src/journal/store/postgres/", "crates/engine/src/journal/store/mod.rs"],
+        &["crates/engine/src/journal/store/postgres/", "crates/engine/src/journal/store/mod.rs", "/benches/"],
         "SQL lives in the journal only",
     ),
     (

@@ -26,6 +26,16 @@ impl Confirmed {
         Ok(Some(Confirmed { run: run.clone(), seq: last.seq, body: json(&last.event)?, connection }))
     }
 
+    /// Whether this connection is the one that was sure of it.
+    pub(super) fn is_by(&self, db: &Store, run: &RunId) -> bool {
+        self.run == *run && db.connection() == Some(self.connection)
+    }
+
+    /// It was looked for, and is there.
+    pub(super) fn renew(&mut self, db: &Store) {
+        self.connection = db.connection().unwrap_or_default();
+    }
+
     /// Fail if it is gone.
     pub(super) fn check(&self, db: &Store) -> Result<(), Trouble> {
         if db.connection() == Some(self.connection) {

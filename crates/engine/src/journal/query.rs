@@ -11,18 +11,10 @@ use serde::de::DeserializeOwned;
 
 use super::error::Trouble;
 use super::lanes::lane;
-use super::rows::{Begun, CellRow, LAYOUT, Moving, TASK_COLUMNS, TaskRow, commit_key, key, unkey, unsigned};
-use super::store::{Row, Rows, Store, values};
+use super::rows::{Begun, CellRow, LAYOUT, Moving, TASK_COLUMNS, TaskRow, commit_key, key, unkey};
+pub(super) use super::store::Head;
+use super::store::{Row, Rows, Store, Transaction, values};
 use super::{Cell, Outline};
-
-/// The head of a run: its number and last position.
-#[derive(Clone, Debug)]
-pub(super) struct Head {
-    pub no: i64,
-    pub seq: u64,
-    pub layout: i64,
-    moving: String,
-}
 
 impl Head {
     /// Of a run that this connection has just written, and no other connection since.
@@ -32,11 +24,16 @@ impl Head {
 }
 
 pub(super) fn head(db: &Store, run: &RunId) -> Result<Option<Head>, Trouble> {
-    let mut select = db.prepare("SELECT no, seq, layout, moving FROM runs WHERE id = ?1")?;
-    let read = |row: Row<'_>| {
-        Ok(Head { no: row.get(0)?, seq: unsigned(row.get(1)?), layout: row.get(2)?, moving: row.get(3)? })
-    };
-    select.first(values![run.as_str()], read)
+    db.first("SELECT no, seq, layout, moving FROM runs WHERE id = ?1", values![run.as_str()], Head::read)
+}
+
+/// The same inside of a transaction, which may have read it when it locked the run.
+pub(super) fn locked_head(
+    db: &Store,
+    moment: &Transaction<'_>,
+    run: &RunId,
+) -> Result<Option<Head>, Trouble> {
+    moment.head().map_or_else(|| head(db, run), |head| Ok(head.cloned()))
 }
 
 pub(super) fn moving(text: &str) -> Result<Moving, Trouble> {

@@ -76,6 +76,10 @@ impl Journal {
     /// Fold what other processes appended since, and return it. Costs next to nothing if they appended nothing.
     pub fn catch_up(&mut self, run: &RunId, state: &mut State) -> Result<Vec<Recorded>, JournalError> {
         self.check_footing().map_err(|trouble| self.error(trouble))?;
+        let is_sure = self.confirmed.as_ref().is_some_and(|confirmed| confirmed.is_by(&self.store, run));
+        if is_sure && !self.broken && self.store.ends_at(run, state.seq()) {
+            return Ok(Vec::new());
+        }
         let (version, news) = self.reading(|db| {
             let version = db.version()?;
             self.confirmed.as_ref().map_or(Ok(()), |confirmed| confirmed.check(db))?;
@@ -88,8 +92,12 @@ impl Journal {
         // The process that appended them has written their rows too.
         state.take_changes();
         self.seen = Some((run.clone(), version, state.seq()));
-        if let Some(last) = news.last() {
-            self.confirmed = Confirmed::by(&self.store, run, last).map_err(|trouble| self.error(trouble))?;
+        match news.last() {
+            Some(last) => {
+                let confirmed = Confirmed::by(&self.store, run, last);
+                self.confirmed = confirmed.map_err(|trouble| self.error(trouble))?;
+            }
+            None => self.confirmed.iter_mut().for_each(|confirmed| confirmed.renew(&self.store)),
         }
         Ok(news)
     }

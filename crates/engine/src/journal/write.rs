@@ -54,7 +54,7 @@ impl Journal {
         let mut outcome = || -> Result<Vec<Recorded>, Halt> {
             // Dropped without a commit, it leaves nothing.
             let transaction = self.store.begin_writing(run)?;
-            one_shot(&self.store, run, command, transaction.time(now), &mut self.loaded)
+            one_shot(&self.store, &transaction, run, command, now, &mut self.loaded)
         };
         match outcome() {
             Ok(events) => Ok(events),
@@ -67,8 +67,7 @@ impl Journal {
 
     fn one_shot(&mut self, run: &RunId, command: &Command, now: Timestamp) -> Result<Vec<Recorded>, Halt> {
         let mut loaded = 0;
-        let outcome =
-            self.writing(run, |db, moment| one_shot(db, run, command, moment.time(now), &mut loaded));
+        let outcome = self.writing(run, |db, moment| one_shot(db, moment, run, command, now, &mut loaded));
         self.loaded = loaded;
         outcome
     }
@@ -127,12 +126,21 @@ impl Journal {
         let outcome = self.writing(run, |db, moment| {
             let now = moment.time(now);
             confirmed.as_ref().map_or(Ok(()), |confirmed| confirmed.check(db))?;
-            let version = db.version()?;
-            // If no other connection has written since, the run is as this connection left it.
-            let alone = seen.is_some_and(|(r, v, seq)| r == *run && v == version && seq == state.seq());
-            let head = match number {
-                Some((written, no)) if alone && written == *run => Some(Head::current(no, state.seq())),
-                _ => query::head(db, run)?,
+            let (version, head) = match moment.head() {
+                Some(head) => (None, head.cloned()),
+                None => {
+                    let version = db.version()?;
+                    // If no other connection has written since, the run is as this connection left it.
+                    let alone =
+                        seen.is_some_and(|(r, v, seq)| r == *run && v == version && seq == state.seq());
+                    let head = match number {
+                        Some((written, no)) if alone && written == *run => {
+                            Some(Head::current(no, state.seq()))
+                        }
+                        _ => query::head(db, run)?,
+                    };
+                    (Some(version), head)
+                }
             };
             let foreign = query::foreign(db, run, head.as_ref(), state.seq())?;
             touched = !foreign.is_empty();
@@ -173,8 +181,9 @@ impl Journal {
         self.confirmed = confirmed;
         match outcome {
             Ok((version, no, confirmed, committed)) => {
+                self.confirmed.iter_mut().for_each(|known| known.renew(&self.store));
                 self.confirmed = confirmed.or(self.confirmed.take());
-                self.seen = Some((run.clone(), version, state.seq()));
+                self.seen = version.map(|version| (run.clone(), version, state.seq()));
                 self.number = no.map(|no| (run.clone(), no));
                 Ok(committed)
             }
@@ -239,12 +248,13 @@ impl Journal {
 
 fn one_shot(
     db: &Store,
+    moment: &Transaction<'_>,
     run: &RunId,
     command: &Command,
     now: Timestamp,
     loaded: &mut usize,
 ) -> Result<Vec<Recorded>, Halt> {
-    let head = query::head(db, run)?;
+    let (now, head) = (moment.time(now), query::locked_head(db, moment, run)?);
     let (mut base, mut extent) = match &head {
         None => (State::new(), Extent::Whole),
         Some(head) if command.surveys() => survey::part(db, head, command)?,

@@ -120,6 +120,25 @@ fn the_time_of_an_event_is_the_servers() {
     assert!(times.iter().all(|time| (now - 60_000..=now).contains(time)), "{times:?}, {now}");
 }
 
+/// Who waits for a run decides later than whoever it waits for, whenever it began to wait.
+#[test]
+fn the_time_of_an_event_is_that_of_its_lock() {
+    let Some(server) = shared() else { return };
+    let url = server.database();
+    connect(&url).unwrap().command(&run_id(), &create(small()), at(0)).unwrap();
+    let holds = "BEGIN; SELECT 1 FROM piton.runs FOR UPDATE; SELECT pg_sleep(2);
+        SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint; COMMIT";
+    std::thread::scope(|scope| {
+        let holder = scope.spawn(|| server.sql(&url, holds));
+        let is_held =
+            "SELECT count(*) FROM pg_locks WHERE relation = 'piton.runs'::regclass AND mode = 'RowShareLock'";
+        until("the lock", || (server.sql(&url, is_held) == "1\n").then_some(()));
+        let waited = connect(&url).unwrap().command(&run_id(), &start("a"), at(1)).unwrap();
+        let released: i64 = holder.join().unwrap().lines().last().and_then(|line| line.parse().ok()).unwrap();
+        assert!(waited.iter().all(|event| event.at.0 >= released), "{waited:?}, {released}");
+    });
+}
+
 /// What was recorded after a small plan.
 fn recorded(journal: &Journal, run: &RunId) -> Vec<Recorded> {
     journal.events(run, 5, None, 99).unwrap()

@@ -9,8 +9,8 @@ use piton_engine::journal::Journal;
 
 use crate::bench::{Figure, Raw, folder, median};
 
-const CHANGES: usize = 400;
-const GROUP: usize = 64;
+pub(crate) const CHANGES: usize = 400;
+pub(crate) const GROUP: usize = 64;
 
 pub(crate) fn figures() -> Vec<Figure> {
     // The disk has its moods: of five, the one in the middle.

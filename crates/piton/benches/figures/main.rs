@@ -18,6 +18,7 @@ mod lists;
 mod makespans;
 mod page;
 mod runs;
+mod server;
 mod streams;
 mod waiting;
 mod watching;
@@ -30,8 +31,9 @@ use bench::Figure;
 
 type Part = (&'static str, fn() -> Vec<Figure>);
 
-const PARTS: [Part; 14] = [
+const PARTS: [Part; 15] = [
     ("journal", journal::figures),
+    ("server", server::figures),
     ("ledger", ledger::figures),
     ("files", files::figures),
     ("lists", lists::figures),

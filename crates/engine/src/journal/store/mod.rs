@@ -33,11 +33,11 @@ impl Store {
         }
     }
 
-    /// A statement to run once or often. It is compiled once in the life of the connection.
+    /// A statement to run once or often.
     pub(crate) fn prepare(&self, sql: &str) -> Result<Statement<'_>, Trouble> {
         match self {
             Store::Sqlite(db) => Ok(Statement::Sqlite(db.connection().prepare_cached(sql)?)),
-            Store::Postgres(db) => Ok(Statement::Postgres(db, db.prepare(sql)?)),
+            Store::Postgres(db) => Ok(Statement::Postgres(db, sql.to_owned())),
         }
     }
 
@@ -58,14 +58,14 @@ impl Store {
     /// Begin to change rows of a run. Nobody else changes them until the end: nothing that is read meanwhile can be
     /// overtaken.
     pub(crate) fn begin_writing<'s>(&'s self, run: &'s RunId) -> Result<Transaction<'s>, Trouble> {
-        let now = match self {
+        let locked = match self {
             Store::Sqlite(db) => {
                 db.begin("BEGIN IMMEDIATE")?;
                 None
             }
-            Store::Postgres(db) => db.begin_writing(run)?,
+            Store::Postgres(db) => Some(db.begin_writing(run)?),
         };
-        Ok(Transaction { store: self, run: Some(run), now })
+        Ok(Transaction { store: self, run: Some(run), locked })
     }
 
     /// Begin to read everything as of one moment; `None` if that has begun already.
@@ -77,7 +77,7 @@ impl Store {
             Store::Sqlite(db) => db.begin("BEGIN")?,
             Store::Postgres(db) => db.begin_reading()?,
         }
-        Ok(Some(Transaction { store: self, run: None, now: None }))
+        Ok(Some(Transaction { store: self, run: None, locked: None }))
     }
 
     pub(crate) fn is_in_transaction(&self) -> bool {
@@ -100,6 +100,14 @@ impl Store {
         match self {
             Store::Sqlite(db) => db.version(),
             Store::Postgres(db) => db.version(),
+        }
+    }
+
+    /// Whether a run on a server ends at this position. Not if that cannot be told with one question.
+    pub(crate) fn ends_at(&self, run: &RunId, seq: u64) -> bool {
+        match self {
+            Store::Sqlite(_) => false,
+            Store::Postgres(db) => db.position(run).is_ok_and(|found| found == Some(seq)),
         }
     }
 
@@ -148,13 +156,41 @@ pub(crate) struct Transaction<'s> {
     store: &'s Store,
     /// The run that it changes.
     run: Option<&'s RunId>,
-    now: Option<Timestamp>,
+    locked: Option<Locked>,
+}
+
+/// What a server said when it had locked a run.
+pub(crate) struct Locked {
+    pub now: Option<Timestamp>,
+    pub head: Option<Head>,
+}
+
+/// The row of a run: its number and last position.
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    pub no: i64,
+    pub seq: u64,
+    pub layout: i64,
+    pub moving: String,
+}
+
+impl Head {
+    /// From the columns `no`, `seq`, `layout` and `moving`.
+    pub(crate) fn read(row: Row<'_>) -> Result<Head, Trouble> {
+        let seq = u64::try_from(row.get::<i64>(1)?).unwrap_or_default();
+        Ok(Head { no: row.get(0)?, seq, layout: row.get(2)?, moving: row.get(3)? })
+    }
 }
 
 impl Transaction<'_> {
     /// The time of what is decided in it: the caller's, unless the database has a clock for all machines.
     pub(crate) fn time(&self, of_caller: Timestamp) -> Timestamp {
-        self.now.unwrap_or(of_caller)
+        self.locked.as_ref().and_then(|locked| locked.now).unwrap_or(of_caller)
+    }
+
+    /// The row of its run, where that was read with the lock: nobody else changes it.
+    pub(crate) fn head(&self) -> Option<Option<&Head>> {
+        self.locked.as_ref().map(|locked| locked.head.as_ref())
     }
 
     pub(crate) fn commit(self) -> Result<(), Trouble> {
@@ -176,10 +212,11 @@ impl Drop for Transaction<'_> {
     }
 }
 
-/// A statement that was compiled.
+/// A statement. It is compiled once in the life of a connection.
 pub(crate) enum Statement<'s> {
     Sqlite(rusqlite::CachedStatement<'s>),
-    Postgres(&'s Postgres, tokio_postgres::Statement),
+    /// By its text: the server compiles it when it is used again.
+    Postgres(&'s Postgres, String),
 }
 
 impl Statement<'_> {
@@ -188,15 +225,15 @@ impl Statement<'_> {
     pub(crate) fn execute(&mut self, values: &[Value<'_>]) -> Result<Option<usize>, Trouble> {
         match self {
             Statement::Sqlite(statement) => Ok(Some(statement.execute(sqlite::bound(values))?)),
-            Statement::Postgres(db, statement) => db.execute(statement, values).map(|()| None),
+            Statement::Postgres(db, sql) => db.execute(sql, values).map(|()| None),
         }
     }
 
     pub(crate) fn query(&mut self, values: &[Value<'_>]) -> Result<Rows<'_>, Trouble> {
         match self {
             Statement::Sqlite(statement) => Ok(Rows::Sqlite(statement.query(sqlite::bound(values))?)),
-            Statement::Postgres(db, statement) => {
-                let rows = db.query(statement, values)?;
+            Statement::Postgres(db, sql) => {
+                let rows = db.query(sql, values)?;
                 Ok(Rows::Postgres { rows, next: 0 })
             }
         }

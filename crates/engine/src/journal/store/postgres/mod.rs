@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use piton_core::plan::RunId;
 use piton_core::time::Timestamp;
 use tokio::runtime::{Builder, Runtime};
-use tokio_postgres::{Row, Statement};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 pub use server::{Clock, NotAServer, Server};
@@ -23,7 +23,7 @@ pub(crate) use session::value;
 pub use surroundings::Surroundings;
 
 use self::session::Session;
-use super::{Value, values};
+use super::{Head, Locked, Value, values};
 use crate::journal::error::Trouble;
 
 /// How long a transaction waits for another one, in seconds; as long as with SQLite. A client that vanished in a
@@ -32,6 +32,15 @@ const LOCK_SECONDS: u64 = 60;
 
 /// How long a server may be away that was there before: a restart or a failover takes less.
 const AWAY: Duration = Duration::from_secs(60);
+
+/// Locks the row of a run. What stands outside of the brackets is read when the lock is there: the time then orders what is
+/// decided.
+const LOCK: &str =
+    "WITH locked AS MATERIALIZED (SELECT no, seq, layout, moving FROM runs WHERE id = ?1 FOR UPDATE)
+    SELECT no, seq, layout, moving, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
+    current_setting('synchronous_commit') AS synchronous FROM locked";
+const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
+    current_setting('synchronous_commit') AS synchronous";
 
 /// Between two tries to reach it.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -44,6 +53,8 @@ pub(crate) struct Postgres {
     session: RefCell<Session>,
     /// A transaction has begun.
     open: Cell<bool>,
+    /// It only reads.
+    reads: Cell<bool>,
     changes: Cell<u64>,
     /// How often it was opened again.
     connection: Cell<u64>,
@@ -60,7 +71,7 @@ impl Postgres {
     pub(crate) fn open_writer(server: &Server) -> Result<Postgres, Trouble> {
         let db = Postgres::connect(server, true)?;
         schema::bring_up_to_date(&db)?;
-        db.forget_old_commits()?;
+        db.forget_old_commits();
         Ok(db)
     }
 
@@ -80,6 +91,7 @@ impl Postgres {
             writable,
             session,
             open: Cell::new(false),
+            reads: Cell::new(false),
             changes: Cell::new(0),
             connection: Cell::new(0),
         })
@@ -101,22 +113,18 @@ impl Postgres {
         self.open.get()
     }
 
-    pub(super) fn prepare(&self, sql: &str) -> Result<Statement, Trouble> {
-        self.session.borrow().prepare(&self.runtime, sql)
-    }
-
-    pub(super) fn query(&self, statement: &Statement, values: &[Value<'_>]) -> Result<Vec<Row>, Trouble> {
-        self.session.borrow().query(&self.runtime, statement, values)
+    pub(super) fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Trouble> {
+        self.session.borrow().query(&self.runtime, sql, values)
     }
 
     /// Nobody waits for what this comes to: the next question, or the commit, does.
-    pub(super) fn execute(&self, statement: &Statement, values: &[Value<'_>]) -> Result<(), Trouble> {
+    pub(super) fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<(), Trouble> {
         self.changes.set(self.changes.get() + 1);
-        self.session.borrow().send(&self.runtime, statement, values)
+        self.session.borrow().send(&self.runtime, sql, values)
     }
 
     fn ask(&self, sql: &str, values: &[Value<'_>]) -> Result<Option<Row>, Trouble> {
-        Ok(self.query(&self.prepare(sql)?, values)?.into_iter().next())
+        Ok(self.query(sql, values)?.into_iter().next())
     }
 
     fn run(&self, sql: &str) -> Result<(), Trouble> {
@@ -129,38 +137,43 @@ impl Postgres {
         Ok(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default())
     }
 
-    /// Begin to read as of one moment. This is a question of its own, so that a connection that broke meanwhile is opened
-    /// again.
-    pub(super) fn begin_reading(&self) -> Result<(), Trouble> {
-        self.on_a_connection(|| self.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+    /// The last position of a run. This is one question, and no transaction.
+    pub(super) fn position(&self, run: &RunId) -> Result<Option<u64>, Trouble> {
+        let row = self.ask("SELECT seq FROM runs WHERE id = ?1", values![run.as_str()])?;
+        let seq: Option<i64> = row.map(|row| row.try_get(0)).transpose()?;
+        Ok(seq.and_then(|seq| u64::try_from(seq).ok()))
     }
 
-    /// Begin to change a run: nobody else does until the end. Returns the time, if the server's clock is used: it is read
-    /// when the lock is there, so that it orders what is decided.
-    pub(super) fn begin_writing(&self, run: &RunId) -> Result<Option<Timestamp>, Trouble> {
+    /// Begin to read as of one moment. It is said with the first question.
+    pub(super) fn begin_reading(&self) -> Result<(), Trouble> {
+        if self.session.borrow().is_lost() {
+            self.open_again()?;
+        }
+        self.session.borrow().send_text("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        self.open.set(true);
+        self.reads.set(true);
+        Ok(())
+    }
+
+    /// Begin to change a run: nobody else does until the end.
+    pub(super) fn begin_writing(&self, run: &RunId) -> Result<Locked, Trouble> {
         self.on_a_connection(|| {
             self.session.borrow().send_text("BEGIN");
-            self.lock(run)?;
-            let facts = self.ask(
-                "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, current_setting('synchronous_commit')",
-                &[],
-            )?;
-            let Some(facts) = facts else { return Ok(None) };
+            let mut found = self.ask(LOCK, values![run.as_str()])?;
+            if found.is_none() {
+                // To make a run, a process holds the row of the format. Perhaps this one was made meanwhile.
+                self.ask("SELECT 1 FROM format FOR UPDATE", &[])?;
+                found = self.ask(LOCK, values![run.as_str()])?;
+            }
+            let head = found.as_ref().map(|row| Head::read(super::Row::Postgres(row))).transpose()?;
+            let Some(facts) = found.map_or_else(|| self.ask(NOW, &[]), |row| Ok(Some(row)))? else {
+                return Err(Trouble::inconsistent("the server does not say what time it is"));
+            };
             // It may have been changed since the connection was opened.
-            schema::demand_durable(facts.try_get(1)?)?;
-            Ok(self.server.clock_says(Timestamp(facts.try_get(0)?)))
+            schema::demand_durable(facts.try_get("synchronous")?)?;
+            let now = self.server.clock_says(Timestamp(facts.try_get("now")?));
+            Ok(Locked { now, head })
         })
-    }
-
-    /// Lock the row of a run. To make one that does not exist yet, a process holds the row of the format.
-    fn lock(&self, run: &RunId) -> Result<(), Trouble> {
-        let of_run = || self.ask("SELECT 1 FROM runs WHERE id = ?1 FOR UPDATE", values![run.as_str()]);
-        if of_run()?.is_none() {
-            self.ask("SELECT 1 FROM format FOR UPDATE", &[])?;
-            // Perhaps it was made meanwhile.
-            of_run()?;
-        }
-        Ok(())
     }
 
     /// Begin a transaction, on a new connection if the old one turns out to be broken: nothing has been done yet.
@@ -208,8 +221,8 @@ impl Postgres {
     /// The commit leaves with what was written before it. If its answer is lost, its id says whether it was made.
     pub(super) fn commit(&self, run: &RunId) -> Result<(), Trouble> {
         let id = Uuid::now_v7();
-        let insert = self.prepare("INSERT INTO commits (id) VALUES (?1)")?;
-        self.session.borrow().send(&self.runtime, &insert, &[Value::Bytes(id.as_bytes())])?;
+        let insert = "INSERT INTO commits (id) VALUES (?1)";
+        self.session.borrow().send(&self.runtime, insert, &[Value::Bytes(id.as_bytes())])?;
         match self.run("COMMIT") {
             Ok(()) => {
                 self.open.set(false);
@@ -237,15 +250,23 @@ impl Postgres {
     }
 
     /// An answer is looked for within minutes.
-    fn forget_old_commits(&self) -> Result<(), Trouble> {
-        self.run("DELETE FROM commits WHERE at < clock_timestamp() - interval '1 day'")
+    fn forget_old_commits(&self) {
+        let old = "DELETE FROM commits WHERE at < clock_timestamp() - interval '1 day'";
+        self.session.borrow().send_text(old);
     }
 
     /// End what is left of a transaction. The server does that by itself where the connection is lost.
     pub(super) fn roll_back(&self) {
         if self.open.replace(false) && !self.session.borrow().is_lost() {
-            // It is waited for: others wait for the lock.
-            let _ = self.run("ROLLBACK");
+            let session = self.session.borrow();
+            match self.reads.replace(false) {
+                true => {
+                    session.send_text("ROLLBACK");
+                    session.flush(&self.runtime);
+                }
+                // It is waited for: others wait for the lock.
+                false => drop(session.run(&self.runtime, "ROLLBACK")),
+            }
         }
     }
 }

@@ -20,22 +20,21 @@ const MIGRATIONS: [(i64, &str); 1] = [(5, include_str!("format-5.sql"))];
 pub(super) fn enter(runtime: &Runtime, server: &Server, writable: bool) -> Result<Session, Trouble> {
     let session = Session::open(runtime, server)?;
     let read_only = if writable { "off" } else { "on" };
-    session.run(
-        runtime,
-        &format!(
+    session.send_text(
+        format!(
             "SET search_path = piton; SET lock_timeout = '{LOCK_SECONDS}s'; \
              SET idle_in_transaction_session_timeout = '{LOCK_SECONDS}s'; SET client_min_messages = warning; \
              SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = {read_only}"
         ),
-    )?;
-    let facts = session.prepare(
+    );
+    let facts = session.query(
         runtime,
         "SELECT current_setting('server_version_num')::int, current_setting('server_version'), pg_is_in_recovery(), \
          current_setting('synchronous_commit'), current_setting('fsync'), current_setting('server_encoding'), \
          (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+        &[],
     )?;
-    let rows = session.query(runtime, &facts, &[])?;
-    let row = rows.first().ok_or_else(|| Trouble::inconsistent("the server does not say what it is"))?;
+    let row = facts.first().ok_or_else(|| Trouble::inconsistent("the server does not say what it is"))?;
     if row.try_get::<_, i32>(0)? < NEED {
         return Err(Trouble::PostgresTooOld { found: row.try_get(1)? });
     }

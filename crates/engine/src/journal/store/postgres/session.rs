@@ -38,7 +38,8 @@ type Answer = Pin<Box<dyn Future<Output = Result<u64, Failed>> + Send>>;
 
 pub(super) struct Session {
     client: Arc<Client>,
-    statements: RefCell<HashMap<String, Statement>>,
+    /// What was used before. What was used only once is not compiled: that takes a question of its own.
+    statements: RefCell<HashMap<String, Option<Statement>>>,
     outstanding: RefCell<Vec<Answer>>,
     lost: Cell<bool>,
 }
@@ -65,24 +66,35 @@ impl Session {
         self.lost.get()
     }
 
-    pub(super) fn prepare(&self, runtime: &Runtime, sql: &str) -> Result<Statement, Trouble> {
-        if let Some(known) = self.statements.borrow().get(sql) {
-            return Ok(known.clone());
+    /// The compiled statement, from its second use on.
+    fn compiled(&self, runtime: &Runtime, sql: &str) -> Result<Option<Statement>, Trouble> {
+        let known = self.statements.borrow().get(sql).cloned();
+        match known {
+            Some(Some(statement)) => return Ok(Some(statement)),
+            Some(None) => {}
+            None => {
+                self.statements.borrow_mut().insert(sql.to_owned(), None);
+                return Ok(None);
+            }
         }
-        let text = dialect(sql);
-        let statement = self.wait(runtime, self.client.prepare(&text))?;
-        self.statements.borrow_mut().insert(sql.to_owned(), statement.clone());
-        Ok(statement)
+        let statement = self.wait(runtime, self.client.prepare(&dialect(sql)))?;
+        self.statements.borrow_mut().insert(sql.to_owned(), Some(statement.clone()));
+        Ok(Some(statement))
     }
 
     pub(super) fn query(
         &self,
         runtime: &Runtime,
-        statement: &Statement,
+        sql: &str,
         values: &[Value<'_>],
     ) -> Result<Vec<Row>, Trouble> {
-        let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as _).collect();
-        self.wait(runtime, self.client.query(statement, &values))
+        if let Some(statement) = self.compiled(runtime, sql)? {
+            let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as _).collect();
+            return self.wait(runtime, self.client.query(&statement, &values));
+        }
+        let values: Vec<(&(dyn ToSql + Sync), Type)> =
+            values.iter().map(|value| (value as _, kind(value))).collect();
+        self.wait(runtime, self.client.query_typed(&dialect(sql), &values))
     }
 
     /// Run statements that have no parameters and no rows.
@@ -91,15 +103,22 @@ impl Session {
     }
 
     /// Send a statement. If it fails, the next question fails with its error.
-    pub(super) fn send(
-        &self,
-        runtime: &Runtime,
-        statement: &Statement,
-        values: &[Value<'_>],
-    ) -> Result<(), Trouble> {
-        let (client, statement) = (Arc::clone(&self.client), statement.clone());
-        let values: Vec<Sent> = values.iter().map(Sent::from).collect();
-        self.start(Box::pin(async move { client.execute_raw(&statement, values).await }));
+    pub(super) fn send(&self, runtime: &Runtime, sql: &str, values: &[Value<'_>]) -> Result<(), Trouble> {
+        let client = Arc::clone(&self.client);
+        let sent: Vec<Sent> = values.iter().map(Sent::from).collect();
+        match self.compiled(runtime, sql)? {
+            Some(statement) => {
+                self.start(Box::pin(async move { client.execute_raw(&statement, sent).await }));
+            }
+            None => {
+                let (text, kinds): (_, Vec<Type>) = (dialect(sql), values.iter().map(kind).collect());
+                self.start(Box::pin(async move {
+                    let values: Vec<(&(dyn ToSql + Sync), Type)> =
+                        sent.iter().zip(kinds).map(|(value, kind)| (value as _, kind)).collect();
+                    client.execute_typed(&text, &values).await
+                }));
+            }
+        }
         match self.outstanding.borrow().len() > OUTSTANDING {
             true => self.wait(runtime, async { Ok(()) }),
             false => Ok(()),
@@ -107,9 +126,14 @@ impl Session {
     }
 
     /// The same for statements without parameters.
-    pub(super) fn send_text(&self, sql: &'static str) {
-        let client = Arc::clone(&self.client);
-        self.start(Box::pin(async move { client.batch_execute(sql).await.map(|()| 0) }));
+    pub(super) fn send_text(&self, sql: impl Into<String>) {
+        let (client, sql) = (Arc::clone(&self.client), sql.into());
+        self.start(Box::pin(async move { client.batch_execute(&sql).await.map(|()| 0) }));
+    }
+
+    /// Let what was sent leave for the server, and wait for nothing.
+    pub(super) fn flush(&self, runtime: &Runtime) {
+        runtime.block_on(tokio::task::yield_now());
     }
 
     /// The message leaves with the first poll, which has no answer yet.
@@ -143,6 +167,16 @@ impl Session {
         };
         self.lost.set(self.is_lost() || matches!(trouble, Trouble::Interrupted { .. }));
         Err(trouble)
+    }
+}
+
+/// The type of a parameter. That of one without a value is found by the server.
+fn kind(value: &Value<'_>) -> Type {
+    match value {
+        Value::Null => Type::UNKNOWN,
+        Value::Int(_) => Type::INT8,
+        Value::Text(_) => Type::TEXT,
+        Value::Bytes(_) => Type::BYTEA,
     }
 }
 
