@@ -49,6 +49,7 @@ fn a_plan_is_not_begun_twice_in_two_journals() {
     let sandbox = &scene.sandbox;
     sandbox.plan(&task("T1", ""));
     sandbox.script("[T1]\nexit 1\n");
+    let _ = scene.piton(&format!("journal copy --to {}", scene.url)).run().exits(1).says("there is no");
     let _ = sandbox.run("next --plan plan.toml").exits(0);
     let refused = scene.piton(&format!("run plan.toml --journal {}", scene.kept())).run();
     let _ = refused.exits(1).says("which is not over").says("piton journal copy");

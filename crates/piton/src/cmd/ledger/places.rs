@@ -88,6 +88,9 @@ pub(crate) fn copy(args: &CopyArgs) -> Outcome<Exit> {
     let nothing = || Failure::new(format!("there is no journal in {source}"));
     let mut journal = Some(&from).filter(|from| from.may_have_journal()).ok_or_else(nothing)?.journal()?;
     let mut copies = to.journal()?;
+    if journal.runs()?.is_empty() {
+        return Err(find::no_run(&from, None));
+    }
     let runs = chosen(&journal, &args.runs)?;
     if runs.is_empty() {
         return Err(Failure::new(format!("every run in {source} is over"))
