@@ -96,10 +96,11 @@ impl Project {
     pub fn home_id(&self) -> io::Result<String> {
         let file = self.home.join("id");
         disk::private_folder(&self.home)?;
-        match disk::create_new(&file, uuid::Uuid::now_v7().to_string().as_bytes()) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => std::fs::read_to_string(&file),
+        let _lock = Lock::take(&self.home.join("locks/id.lock"))?;
+        if !file.exists() {
+            disk::write(&file, uuid::Uuid::now_v7().to_string().as_bytes())?;
         }
+        std::fs::read_to_string(&file)
     }
 
     /// The URL, without a password, of the server that runs of this checkout were last begun on.
@@ -117,7 +118,7 @@ impl Project {
         match url {
             Some(url) => {
                 disk::private_folder(&self.home)?;
-                disk::replace(&file, format!("{url}\n").as_bytes())
+                disk::write(&file, format!("{url}\n").as_bytes())
             }
             None => match std::fs::remove_file(&file) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

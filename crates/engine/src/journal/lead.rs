@@ -36,6 +36,11 @@ impl Leader {
     pub fn is_alive(&self) -> bool {
         clock::now() < self.until
     }
+
+    /// Whether a seat may take the run. A folder that was moved may, and a copy of one that is at work may not.
+    fn leaves_it_to(&self, seat: &Seat, now: Timestamp) -> bool {
+        self.seat.home == seat.home && (self.seat == *seat || self.until <= now)
+    }
 }
 
 impl Journal {
@@ -51,13 +56,13 @@ impl Journal {
     /// is not taken, since its work is there. Returns the fence, or who has the run.
     pub fn take_lead(&mut self, run: &RunId, seat: &Seat) -> Result<Result<i64, Leader>, JournalError> {
         let outcome = self.writing(run, |db, moment| {
-            let before = leader(db, run)?;
+            let (before, now) = (leader(db, run)?, moment.time(clock::now()));
             let fence = match before {
-                Some(before) if before.seat.home != seat.home => return Ok(Err(before)),
+                Some(before) if !before.leaves_it_to(seat, now) => return Ok(Err(before)),
                 Some(before) => before.fence + 1,
                 None => 1,
             };
-            let until = moment.time(clock::now()).plus(LEASE);
+            let until = now.plus(LEASE);
             db.execute(
                 "INSERT INTO leads (run, home, host, path, fence, until) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
                  ON CONFLICT (run) DO UPDATE SET host = ?3, path = ?4, fence = ?5, until = ?6",

@@ -1,5 +1,7 @@
 //! Two checkouts with one journal: each on a machine of its own, as far as Piton can tell.
 
+use std::process::Command;
+
 use piton_testkit::postgres::PASSWORD;
 use piton_testkit::sandbox::task;
 use rustix::process::Signal;
@@ -29,6 +31,12 @@ fn a_run_is_shown_everywhere_and_led_from_where_its_worktrees_are() {
     let id = json(&there("runs --json").run().exits(0))["runs"][0]["run"].as_str().expect("an id").to_owned();
     let second = there("run plan.toml").run();
     let _ = second.exits(1).says("the worktrees of this run are in").lacks(PASSWORD);
+    // A copy of the checkout, with all that Piton keeps in it, is another one.
+    let copy = sandbox.root().join("copy");
+    let copied = Command::new("cp").arg("-a").arg(sandbox.project()).arg(&copy).status().expect("cp");
+    assert!(copied.success());
+    let second = scene.piton("run plan.toml").within(&copy).run();
+    let _ = second.exits(1).says("the worktrees of this run are in");
     // Whoever works by hand may be anywhere.
     let _ = there("next --plan plan.toml").run().exits(0).lacks("begins");
     assert_eq!(json(&there("runs --json").run().exits(0))["runs"].as_array().map(Vec::len), Some(1));
