@@ -9,7 +9,7 @@ use piton_testkit::postgres::{Moment, PASSWORD, Proxy, Server};
 use piton_testkit::sandbox::until;
 use piton_testkit::skipped;
 
-use crate::bench::{at, blocked, create, done, open, run_id, small, start};
+use crate::bench::{at, blocked, create, done, open, plan, run_id, small, spec, start};
 
 /// The server that these tests share, or a word that there is none.
 fn shared() -> Option<&'static Server> {
@@ -137,6 +137,19 @@ fn the_time_of_an_event_is_that_of_its_lock() {
         let released: i64 = holder.join().unwrap().lines().last().and_then(|line| line.parse().ok()).unwrap();
         assert!(waited.iter().all(|event| event.at.0 >= released), "{waited:?}, {released}");
     });
+}
+
+/// More is written in one change than may wait for its answers.
+#[test]
+fn a_large_plan_is_recorded_in_one_change() {
+    let Some(server) = shared() else { return };
+    let url = server.database();
+    let names: Vec<String> = (0..1000).map(|number| format!("t{number}")).collect();
+    let large = plan(1, names.iter().map(|name| spec(name, 0, &[])).collect());
+    let mut journal = open(&url);
+    journal.command(&run_id(), &create(large), at(0)).unwrap();
+    assert_eq!(journal.load(&run_id()).unwrap().tasks().count(), names.len());
+    assert_eq!(journal.prove(&run_id()).unwrap(), Vec::<String>::new());
 }
 
 /// What was recorded after a small plan.

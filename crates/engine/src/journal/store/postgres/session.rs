@@ -119,10 +119,8 @@ impl Session {
                 }));
             }
         }
-        match self.outstanding.borrow().len() > OUTSTANDING {
-            true => self.wait(runtime, async { Ok(()) }),
-            false => Ok(()),
-        }
+        let outstanding = self.outstanding.borrow().len();
+        if outstanding > OUTSTANDING { self.wait(runtime, async { Ok(()) }) } else { Ok(()) }
     }
 
     /// The same for statements without parameters.
