@@ -120,7 +120,7 @@ fn the_time_of_an_event_is_the_servers() {
     assert!(times.iter().all(|time| (now - 60_000..=now).contains(time)), "{times:?}, {now}");
 }
 
-/// Who waits for a run decides later than whoever it waits for, whenever it began to wait.
+/// A writer that waited for a lock has a later time than the one it waited for.
 #[test]
 fn the_time_of_an_event_is_that_of_its_lock() {
     let Some(server) = shared() else { return };

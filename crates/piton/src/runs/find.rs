@@ -57,6 +57,13 @@ fn run_in(
             plan = Some(around);
         }
     }
+    // An agent has nothing that opens a server, and is not to look for it.
+    if project.server().is_some() && attempt::attempt()?.is_some() {
+        let failure = Failure::new("the journal is on a server, which an attempt cannot read");
+        return Err(
+            failure.hint("piton report TASK blocked --reason TEXT   if something is missing in your prompt")
+        );
+    }
     let Some(journal) = open(&project)? else {
         return Err(no_run(&project, plan.as_deref().filter(|_| which.plan.is_some())));
     };

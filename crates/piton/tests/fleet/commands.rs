@@ -86,8 +86,9 @@ fn agents_checks_and_hooks_cannot_open_the_journal() {
         std::os::unix::fs::PermissionsExt::from_mode(0o755),
     )
     .expect("a hook");
+    let piton = env!("CARGO_BIN_EXE_piton");
     let plan = format!(
-        "name = \"plan\"\n[agents.default]\ncommand = [\"sh\", \"-c\", \"echo agent >> '{seen}'; env >> '{seen}'; echo x > T1.txt\"]\n\
+        "name = \"plan\"\n[agents.default]\ncommand = [\"sh\", \"-c\", \"echo agent >> '{seen}'; env >> '{seen}'; {piton} status >> '{seen}' 2>&1; {piton} report T1 done --note fine; echo x > T1.txt\"]\n\
          [[task]]\nid = \"T1\"\ntitle = \"Do it\"\nprompt = \"Do it\"\nchecks = [\"echo check >> '{seen}'; env >> '{seen}'\"]\n"
     );
     sandbox.write("plan.toml", &plan);
@@ -98,6 +99,8 @@ fn agents_checks_and_hooks_cannot_open_the_journal() {
     let _ = run.run().exits(0).says("T1       landed");
     let seen = sandbox.read(&seen);
     assert!(seen.contains("agent\n") && seen.contains("check\n") && seen.contains("PITON_TASK=T1"), "{seen}");
+    assert!(seen.contains("which an attempt cannot read"), "{seen}");
+    let _ = scene.says("log T1 --json", "\"note\":\"fine\"");
     for secret in [PASSWORD, "PITON_JOURNAL", "PGPASSWORD", "PGSERVICEFILE"] {
         assert!(!seen.contains(secret), "{secret} was given away");
     }
@@ -144,7 +147,7 @@ fn the_ledger_and_the_page_are_the_same_on_a_server() {
         let shown = get("/api/runs");
         (shown.status == 200 && shown.json().to_string().contains("completed")).then_some(())
     });
-    // A server that is away for a while is no reason to end, for a page or for a command.
+    // A restart of the server ends neither a page nor a command.
     scene.server.kill();
     scene.server.start_again();
     let _ = scene.says("status", "2/2");

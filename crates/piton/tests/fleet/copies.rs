@@ -37,7 +37,7 @@ fn a_run_continues_where_it_was_copied_to() {
     let _ = sandbox.run("run plan.toml").exits(0).says("T3       landed").lacks("T2       attempt");
     let _ = sandbox.run("doctor").exits(0).says("the snapshot equals the fold");
     assert_eq!(sandbox.history("main").iter().filter(|subject| subject.starts_with("Merge")).count(), 3);
-    // Now the file knows more than the server: what is there is no longer a beginning of it.
+    // Both have gone on since: neither is a beginning of the other.
     let _ = scene.piton(&format!("run plan.toml --journal {}", scene.url)).run();
     let other = format!("journal copy {run} --journal here --to {}", scene.kept());
     let _ = scene.piton(&other).run().exits(1).says("another event").lacks(PASSWORD);

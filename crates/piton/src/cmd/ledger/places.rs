@@ -69,7 +69,7 @@ pub(crate) fn tell(args: &WhereArgs) -> Outcome<Exit> {
 pub(crate) fn set(args: &UseArgs) -> Outcome<Exit> {
     attempt::outside_of_attempts()?;
     let project = location::at(plain(args.project_path.as_deref())?, &args.place)?;
-    // One that cannot be opened is no use.
+    // Fail now if it cannot be opened.
     project.existing_journal()?;
     location::remember(&project)?;
     ui::say(format!("commands in this checkout use the journal in {} from now on", place_of(&project)));

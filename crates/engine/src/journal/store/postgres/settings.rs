@@ -203,8 +203,8 @@ impl<'s> Settings<'s> {
         Ok(config)
     }
 
-    /// Whom to trust, if the connection is to be encrypted. There is no encryption without trust: it protects from nobody
-    /// who can change what is sent.
+    /// Whom to trust, if the connection is to be encrypted. Encryption without a verified certificate does not protect from
+    /// somebody who can change what is sent.
     pub(super) fn trust(&self, config: &Config) -> Result<Option<Trust>, NotAServer> {
         let is_encrypted = match self.value("sslmode") {
             Some("disable") => false,

@@ -70,7 +70,7 @@ impl Tls {
     }
 }
 
-/// All of a file, of which there is at least one.
+/// Every item of a file. A file without one is an error.
 fn certificates(
     (path, content): &(Utf8PathBuf, Content),
 ) -> Result<Vec<CertificateDer<'static>>, NotAServer> {
